@@ -1,0 +1,123 @@
+package schedule
+
+import (
+	"encoding/json"
+
+	"hydrant/formats"
+)
+
+// Format and Version name what the writer writes. They are wire constants:
+// a given version never changes its meaning.
+const (
+	Format  = "hydrant-schedule"
+	Version = 1
+)
+
+// Header is the first line, {"schedule":{…}}. It holds only what is known
+// before the first request is read; every count is in the Trailer.
+type Header struct {
+	Format     string      `json:"format"`
+	Version    int         `json:"version"`
+	Build      string      `json:"build"`
+	Args       []string    `json:"args"`
+	Sources    []Source    `json:"sources"`
+	Seed       int64       `json:"seed"`
+	Block      *Block      `json:"block"`      // null when the source has no block ids
+	Transforms []Transform `json:"transforms"` // in the order applied
+	QuantumNS  int64       `json:"quantum_ns"` // time quantum of the source
+	Edited     bool        `json:"edited,omitempty"`
+}
+
+// Source says where the requests come from.
+type Source struct {
+	Name    string `json:"name"`   // base name of the input
+	Format  string `json:"format"` // trace format: mooncake, weka, …
+	Licence string `json:"licence,omitempty"`
+	URL     string `json:"url,omitempty"`
+}
+
+// Block says how block ids map to tokens.
+type Block struct {
+	Tokens int64  `json:"tokens"` // tokens per full block
+	Last   string `json:"last"`   // "partial": the last id stands for the rest; "absent": the rest has no id
+}
+
+// Transform is one applied transform with its parameters.
+type Transform struct {
+	Name   string            `json:"name"`
+	Params map[string]string `json:"params"`
+}
+
+// Context values of a Request.
+const (
+	Whole = "whole" // the line is the entire prompt
+	Delta = "delta" // only the new text: history and live replies are prepended
+)
+
+// Request is one planned request.
+type Request struct {
+	ID           int64           // unique in the file
+	AtNS         formats.Int     // offset from schedule zero, ns; null when only dependencies time it
+	After        []int64         // ids of earlier lines that must end first
+	DelayNS      formats.Int     // wait after the last of them ended, ns; null: only the order is known
+	Session      string          // never empty
+	Stream       string          // within the session; "0" is the main one
+	Turn         int64           // within the stream, from 0
+	Context      string          // Whole or Delta
+	InputTokens  formats.Int     // as recorded
+	OutputTokens formats.Int     // as recorded; 0 is real
+	Blocks       *Blocks         // nil when the trace has no ids
+	Model        string          // "" is null
+	Class        string          // "" is null
+	Priority     formats.Int     //
+	Recorded     Recorded        // what the trace measured
+	Body         json.RawMessage // literal messages, prompt or payload; nil when synthesised
+	Extra        json.RawMessage // merged into the body; nil is null
+}
+
+// Blocks is the run-length form of a prompt's block ids: the first Keep ids of the
+// previous line of the same session and stream, then new ids as runs.
+type Blocks struct {
+	Scope string
+	Keep  int64
+	Add   [][2]int64 // [first id, count]
+}
+
+// Recorded holds what the source measured for this request, null when unknown.
+type Recorded struct {
+	TTFTNS       formats.Int
+	E2ENS        formats.Int
+	CachedTokens formats.Int
+}
+
+// Trailer is the last line, {"end":{…}}.
+type Trailer struct {
+	Status         string         `json:"status"` // complete, interrupted, failed
+	Requests       int64          `json:"requests"`
+	Sessions       int64          `json:"sessions"`
+	InputTokens    int64          `json:"input_tokens"`
+	OutputTokens   int64          `json:"output_tokens"`
+	SpanNS         int64          `json:"span_ns"` // largest at_ns
+	Blocks         int64          `json:"blocks"`
+	DistinctBlocks int64          `json:"distinct_blocks"`
+	HitBlocks      int64          `json:"hit_blocks"` // infinite cache, lines in order
+	HitTokens      int64          `json:"hit_tokens"`
+	BlockHitRatio  *float64       `json:"block_hit_ratio"` // null when there are no blocks
+	TokenHitRatio  *float64       `json:"token_hit_ratio"`
+	Counts         []Count        `json:"counts"`  // what was repaired, capped, dropped; sorted by name
+	Sources        []SourceDigest `json:"sources"` // each source as read
+	SHA256         string         `json:"sha256"`  // of all uncompressed lines before this one, with their newlines
+}
+
+// Count is one reason and how many records it concerned.
+type Count struct {
+	Name string `json:"name"`
+	N    int64  `json:"n"`
+}
+
+// SourceDigest identifies the bytes a source had, uncompressed.
+type SourceDigest struct {
+	Name   string `json:"name"`
+	SHA256 string `json:"sha256"`
+	Bytes  int64  `json:"bytes"`
+}

@@ -1,0 +1,49 @@
+# Hydrant: `make` lists what can be made.
+# Only gpuwatch needs cgo; the other four tools are static binaries.
+GO          ?= go
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+TOOLS       := tracegen replay reduce judge
+FUZZTIME    ?= 5s
+GOFILES     := $(shell find cmd formats traces internal -name '*.go' -not -name '*_test.go' 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help build test race lint fuzz bench golden demo clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: bin/gpuwatch $(TOOLS:%=bin/%) ## build the five tools into bin/
+
+$(TOOLS:%=bin/%): bin/%: $(GOFILES) go.mod
+	@mkdir -p bin
+	CGO_ENABLED=0 $(GO) build -o $@ ./cmd/$*
+
+bin/gpuwatch: $(GOFILES) go.mod
+	@mkdir -p bin
+	$(GO) build -o $@ ./cmd/gpuwatch
+
+test: ## run every test; HYDRANT_REQUIRE=all makes a skip a failure
+	$(GO) test -timeout 5m ./...
+
+race: ## run the tests of all packages but the whole pipelines under the race detector
+	$(GO) test -race -timeout 10m $$($(GO) list ./... | grep -v '^hydrant/scripts$$')
+
+lint: ## gofmt, go vet and staticcheck at a pinned version
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'lint: the files above are not gofmt-ed' >&2; exit 1; }
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+fuzz: ## run each fuzz target for FUZZTIME (5s)
+	scripts/fuzz $(FUZZTIME)
+
+bench: ## run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+golden: ## write golden files again; read the diff before you commit it
+	HYDRANT_GOLDEN=write $(GO) test ./formats/... ./traces/... ./cmd/... ./internal/...
+
+demo: build ## replay ten real minutes at ten times the speed; TRACE=path URL=http://… for your own
+	TRACE='$(TRACE)' URL='$(URL)' scripts/demo
+
+clean: ## remove what was built and what the demo wrote
+	rm -rf bin demo .cache

@@ -1,0 +1,56 @@
+package link
+
+import "hydrant/formats/run"
+
+// Setup is all a worker needs to know before its first job. It travels over the pipe
+// and not as arguments, because it may hold secrets.
+type Setup struct {
+	Worker     int      // number of this worker, from 0
+	Parent     int      // process id
+	Build      string   // of the parent: a worker of another build refuses
+	GOMAXPROCS int      //
+	URLs       []string // base URLs; a session keeps one
+	Endpoint   string   // chat, completions, …
+	Prompt     string   // tokens or text
+	Model      string   // sent name; empty: the line's
+	Stream     bool     //
+	PinOutput  bool     // ask for exactly the planned output length
+	Chunks     bool     // keep the lists per token event
+	Header     map[string][]string
+	Seed       int64
+
+	ConnectNS, FirstByteNS, IdleNS, TotalNS int64 // timeouts, 0: none
+
+	DurationNS int64 // nothing is dispatched at or after this offset; 0: no end
+	GraceNS    int64 // how long requests in flight may go on after a stop
+	CancelPPM  int64 // share of requests the plan cuts short
+	CancelNS   int64 // after this long from dispatch
+	SpinNS     int64 // busy wait before each instant
+}
+
+// Start tells the epoch; from it on jobs are dispatched at their instants.
+type Start struct{ Epoch run.Epoch }
+
+// Stop ends the dispatching: what was not sent becomes rows with the outcome not_sent
+// and Reason, what is in flight may go on for GraceNS.
+type Stop struct {
+	Reason  string
+	GraceNS int64
+}
+
+// Hello is a worker's first word.
+type Hello struct {
+	PID    int
+	Build  string
+	BootID string
+}
+
+// Bye is a worker's last word, after its last row.
+type Bye struct {
+	Rows      int64
+	Fault     string // why its load is not whole although it ended; empty: it is
+	StartNS   int64  // wall − monotonic when the worker started
+	EndNS     int64  // and when it ended
+	CPUUserNS int64  // of its whole life
+	CPUSysNS  int64
+}

@@ -1,0 +1,319 @@
+package slo
+
+import (
+	"fmt"
+	"math"
+	"sort"
+
+	"hydrant/formats"
+	"hydrant/formats/summary"
+	"hydrant/internal/stats"
+)
+
+// Levels of the decision: the chance of so few misses by luck that a PASS may keep,
+// the chance of so many that a FAIL may keep (Holm over the objectives), and the
+// number of independent requests beyond the quantile that a PASS needs (D5).
+const (
+	passAt = 0.01
+	failAt = 0.05
+	needed = 10
+)
+
+// Result of a decision.
+const (
+	Pass         = "PASS"
+	Fail         = "FAIL"
+	Inconclusive = "INCONCLUSIVE"
+)
+
+// Evidence is what objectives are decided from.
+type Evidence struct {
+	Columns *summary.Columns // nil: the summary carries none
+	FromNS  int64            // the steady window
+	ToNS    int64
+	Series  []summary.Series // for token rates
+}
+
+// Decision is one objective with its result and all that led to it.
+type Decision struct {
+	Objective Objective
+	Limits    []Limit // members of a joint objective after goodput>=… was filled in
+	Result    string
+	Reason    string // why INCONCLUSIVE
+
+	N, Misses, LeftOut, Unmeasured int64
+	Quantile                       formats.Int // ns, of a Quantile objective
+	Infinite                       bool
+	Low, High                      formats.Int // 95 % interval of Quantile
+	LowRank, HighRank              int64
+	TauMisses, TauValues           float64
+	Tau                            float64
+	Settled                        bool
+	Neff, Teff                     float64
+	PPass, PFail                   float64
+	FailBelow                      float64 // Holm's limit for PFail
+	ProjectedN                     formats.Int
+	Independent                    Independent
+	Decided                        bool // the fields above hold something
+	Rate                           Batches
+}
+
+// Independent is the same decision under the assumption that every request is
+// independent of the one before, as MLPerf's early stopping has it. It is shown beside
+// the decision and decides nothing.
+type Independent struct {
+	Result       string
+	PPass, PFail float64
+	ProjectedN   formats.Int
+}
+
+// D5 is the number of independent requests expected beyond the quantile.
+func (d Decision) D5() float64 { return d.Neff * (1 - d.Objective.P) }
+
+// D5OK reports whether the decision rests on enough independent requests to pass.
+func (d Decision) D5OK() bool { return d.Settled && d.D5() >= needed }
+
+// Decide decides every objective of the set. The miss test is corrected by Holm's
+// method over the quantile, share and joint objectives of the set.
+func Decide(set []Objective, e Evidence) []Decision {
+	all := make([]Decision, len(set))
+	var rows Rows
+	if e.Columns != nil {
+		rows = NewRows(e.Columns)
+	}
+	for i, o := range set {
+		d := &all[i]
+		d.Objective, d.Result, d.Tau = o, Inconclusive, 1
+		d.Limits = o.Members
+		if o.OfSet {
+			d.Limits = Limits(set)
+		}
+		switch {
+		case o.Kind == Rate:
+			d.rate(rows, Limits(set), e)
+		case e.Columns == nil:
+			d.Reason = "the summary has no per-request columns; reduce with --columns on, or judge the run itself"
+		default:
+			d.sample(rows)
+		}
+	}
+	holm(all)
+	for i := range all {
+		if all[i].Decided {
+			all[i].conclude()
+		}
+	}
+	return all
+}
+
+// sample fills everything that does not depend on the other objectives.
+func (d *Decision) sample(rows Rows) {
+	o := d.Objective
+	var s sample
+	switch o.Kind {
+	case Quantile:
+		s = rows.latency(o.Limit, o.P)
+	case Share:
+		s = rows.joint(nil, o.P)
+	case Joint:
+		s = rows.joint(d.Limits, o.P)
+	}
+	d.N, d.Misses, d.LeftOut, d.Unmeasured = int64(len(s.miss)), s.misses, s.leftOut, s.unmeasured
+	if d.N == 0 {
+		d.Reason = "no request of the window can be judged by it"
+		return
+	}
+	if s.unmeasured > 0 && s.measured == 0 {
+		d.Reason = "not measured: no request has a value"
+		return
+	}
+	d.Decided = true
+	d.decide(s)
+	if o.Kind == Quantile {
+		d.interval(s)
+	}
+}
+
+// decide computes the two chances from the sample.
+func (d *Decision) decide(s sample) {
+	var settled bool
+	d.TauMisses, d.Settled = stats.Tau(s.miss)
+	d.Tau, d.TauValues = d.TauMisses, 1
+	for _, above := range s.above {
+		var tau float64
+		tau, settled = stats.Tau(above)
+		d.Settled = d.Settled && settled
+		d.TauValues = max(d.TauValues, tau)
+	}
+	d.Tau = max(d.TauMisses, d.TauValues)
+	n, t, p := float64(d.N), float64(d.Misses), d.Objective.P
+	d.Neff, d.Teff = n/d.Tau, t/d.Tau
+	d.PPass, d.PFail = chances(d.Neff, d.Teff, p)
+	d.Independent.PPass, d.Independent.PFail = chances(n, t, p)
+	if q := t / n; q < 1-p {
+		d.ProjectedN = projected(q, d.Tau, p)
+		d.Independent.ProjectedN = projected(q, 1, p)
+	}
+}
+
+// chances returns the chance of at most t misses, and of at least t, among n
+// independent requests when a share 1−p of them misses in truth.
+func chances(n, t, p float64) (pass, fail float64) {
+	return stats.IncompleteBeta(p, n-t, t+1), stats.IncompleteBeta(1-p, t, n-t+1)
+}
+
+// projected returns the smallest number of requests that would pass at the observed
+// miss rate q and the observed tau; null beyond 10^12.
+func projected(q, tau, p float64) formats.Int {
+	enough := func(n int64) bool {
+		m := float64(n)
+		return stats.IncompleteBeta(p, m*(1-q)/tau, m*q/tau+1) <= passAt
+	}
+	low, high := int64(0), int64(1)
+	for !enough(high) {
+		if high > 1e12 {
+			return formats.Int{}
+		}
+		low, high = high, high*2
+	}
+	for high-low > 1 {
+		if mid := low + (high-low)/2; enough(mid) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return formats.Some(high)
+}
+
+// interval finds the quantile and its 95 % interval. The ranks are widened by the tau
+// of the values alone: the limit has no part in where the quantile lies.
+func (d *Decision) interval(s sample) {
+	d.Quantile, d.Infinite = s.quantile, s.infinite
+	tau, settled := stats.Tau(s.above[0])
+	if !settled {
+		return
+	}
+	level := thousandths(d.Objective.P)
+	low, high := stats.Interval(d.N, level, tau)
+	d.LowRank, d.HighRank = low, high
+	at := func(rank int64) formats.Int {
+		if rank < 1 || rank > int64(len(s.sorted)) {
+			return formats.Int{}
+		}
+		return formats.Some(s.sorted[rank-1])
+	}
+	d.Low, d.High = at(low), at(high)
+}
+
+// holm sets FailBelow of every decided objective and marks as FAIL those that the
+// step-down procedure rejects; the same for the independent twin.
+func holm(all []Decision) {
+	var family []int
+	for i := range all {
+		if all[i].Decided && all[i].Objective.Kind != Rate {
+			family = append(family, i)
+		}
+	}
+	stepDown(family, func(i int) float64 { return all[i].PFail }, func(i int, below float64, reject bool) {
+		all[i].FailBelow = below
+		if reject {
+			all[i].Result = Fail
+		}
+	})
+	stepDown(family, func(i int) float64 { return all[i].Independent.PFail }, func(i int, _ float64, reject bool) {
+		all[i].Independent.Result = Inconclusive
+		if reject {
+			all[i].Independent.Result = Fail
+		}
+	})
+}
+
+func stepDown(family []int, p func(int) float64, set func(i int, below float64, reject bool)) {
+	order := append([]int(nil), family...)
+	sort.SliceStable(order, func(a, b int) bool { return p(order[a]) < p(order[b]) })
+	reject := true
+	for k, i := range order {
+		below := failAt / float64(len(order)-k)
+		reject = reject && p(i) <= below
+		set(i, below, reject)
+	}
+}
+
+// conclude turns the chances into a result once Holm has spoken.
+func (d *Decision) conclude() {
+	if d.Objective.Kind == Rate {
+		return
+	}
+	n, p := float64(d.N), d.Objective.P
+	if d.Independent.PPass <= passAt && n*(1-p) >= needed {
+		d.Independent.Result = Pass
+	}
+	if d.Result == Fail {
+		return
+	}
+	if d.D5OK() && d.PPass <= passAt {
+		d.Result = Pass
+		return
+	}
+	rate := d.missRate()
+	switch {
+	case !d.Settled:
+		d.Reason = fmt.Sprintf("the requests are too few for the time they stay alike (tau %.3g is not settled at n = %d)", d.Tau, d.N)
+	case d.D5() < needed:
+		d.Reason = fmt.Sprintf("too few independent requests: n_eff·(1−p) = %.3g, at least %d needed, which takes about %.0f requests",
+			d.D5(), needed, math.Ceil(needed*d.Tau/(1-p)))
+	case d.ProjectedN.Valid:
+		d.Reason = fmt.Sprintf("%s, %s allowed, not proven yet: about %d such requests would", rate, Percent(1-p), d.ProjectedN.V)
+	default:
+		d.Reason = fmt.Sprintf("%s, %s allowed: too close to tell", rate, Percent(1-p))
+	}
+}
+
+func (d *Decision) missRate() string {
+	return fmt.Sprintf("%.3g%% missed", 100*float64(d.Misses)/float64(d.N))
+}
+
+// Overall is the result of the set: PASS when every objective passes, FAIL when one
+// fails, "" for an empty set.
+func Overall(all []Decision) string {
+	result := ""
+	for _, d := range all {
+		switch {
+		case d.Result == Fail:
+			return Fail
+		case d.Result == Inconclusive:
+			result = Inconclusive
+		case result == "":
+			result = Pass
+		}
+	}
+	return result
+}
+
+// On returns the objectives of the set that a side other than the user's also
+// measures, read on that side, with their places in the set.
+func On(set []Objective, side string) (on []Objective, at []int) {
+	for i, o := range set {
+		switch {
+		case o.Kind == Quantile && o.Limit.Side == User && o.Limit.Has(side):
+			o.Limit.Side = side
+		case o.Kind == Joint && !o.OfSet:
+			members := make([]Limit, len(o.Members))
+			moved := true
+			for m, l := range o.Members {
+				moved = moved && l.Side == User && l.Has(side)
+				l.Side = side
+				members[m] = l
+			}
+			if !moved {
+				continue
+			}
+			o.Members = members
+		default:
+			continue
+		}
+		on, at = append(on, o), append(at, i)
+	}
+	return on, at
+}

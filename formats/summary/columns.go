@@ -3,7 +3,8 @@ package summary
 import "hydrant/formats"
 
 // IntColumns and StringColumns name the per-request columns that exact merging and
-// the judge need. Rows are in order of (u_ns, request_id); part counts from 0.
+// the judge need. Rows are in order of (u_ns, request_id); part counts from 0. All
+// _ns values are offsets from the summary's epoch, or durations.
 var (
 	IntColumns = [...]string{
 		"part", "request_id", "turn", "worker", "u_ns", "in_window", "sent", // sent: 1 as metrics.md section 3 says
@@ -15,6 +16,8 @@ var (
 		"icl_mean_ns", "icl_p99_ns", "icl_max_ns",
 		"e2e_user_ns", "e2e_wire_ns", "e2e_sent_ns",
 		"planned_input_tokens", "planned_output_tokens", "input_tokens", "output_tokens", "token_events",
+		"tokens_in_window",                            // tokens that arrived in the window
+		"ttfo_applies", "tpot_applies", "icl_applies", // 0: the metric cannot exist for this row, which is then neutral in an SLO
 	}
 	StringColumns = [...]string{"outcome", "class", "model", "session", "remote_addr"}
 )

@@ -1,3 +1,10 @@
+// Package summary reads and writes what reduce makes of a run: every metric in its
+// envelope, mergeable sketches, and the exact per-request columns that the judge
+// needs, as one JSON document.
+//
+// Write gives the same bytes for the same Summary; Read takes what Write wrote and
+// nothing with keys it does not know. The columns stay encoded until DecodeColumns
+// is called.
 package summary
 
 import (

@@ -1,0 +1,229 @@
+package formats
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strings"
+)
+
+// EncodeJSON returns v, a pointer to a struct, as indented JSON with a final
+// newline. Nil slices and maps are written as empty ones, so that a list is always
+// a list in the file; v itself is not changed. NaN and infinity are an error.
+func EncodeJSON[T any](v *T) ([]byte, error) {
+	out := *v
+	filled(reflect.ValueOf(&out).Elem())
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(&out); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), nil
+}
+
+// filled replaces nil slices and maps on the way down. What lies behind pointers
+// and in slices is copied before it is changed.
+func filled(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			filled(v.Field(i))
+		}
+	case reflect.Pointer:
+		if !v.IsNil() && v.Elem().Kind() == reflect.Struct {
+			c := reflect.New(v.Elem().Type())
+			c.Elem().Set(v.Elem())
+			filled(c.Elem())
+			v.Set(c)
+		}
+	case reflect.Map:
+		if v.IsNil() {
+			v.Set(reflect.MakeMap(v.Type()))
+		}
+	case reflect.Slice:
+		if v.Type() == raw {
+			return // null is a value of its own
+		}
+		c := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(c, v)
+		for i := range c.Len() {
+			filled(c.Index(i))
+		}
+		v.Set(c)
+	}
+}
+
+// DecodeJSON reads b into v, a pointer to a struct, by rules that the standard
+// decoder does not keep: keys match letter by letter, each exactly once; none is
+// unknown and none is missing unless its tag says omitempty or omitzero; null
+// stands only where the Go type is nullable (a pointer, an Int, a raw message);
+// nothing but white space follows, and the last byte is a newline, without which
+// the text may have been cut. noun names the document in errors.
+func DecodeJSON(b []byte, place, noun string, v any) error {
+	var all json.RawMessage
+	dec := json.NewDecoder(bytes.NewReader(b))
+	switch err := dec.Decode(&all); {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return &TruncatedError{Place: place, Want: "the rest of the " + noun}
+	case err != nil:
+		return &SyntaxError{Place: place, What: "JSON", Err: err}
+	}
+	rest := b[dec.InputOffset():]
+	if extra := bytes.TrimSpace(rest); len(extra) > 0 {
+		return &SyntaxError{Place: place, What: "after the " + noun, Got: clip(string(extra)), Want: "nothing"}
+	}
+	if !bytes.HasSuffix(rest, []byte("\n")) {
+		return &TruncatedError{Place: place, Want: "the newline that ends a " + noun}
+	}
+	dec = json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	s := strict{dec: dec, noun: noun}
+	if err := s.value(reflect.TypeOf(v).Elem(), ""); err != nil {
+		err.Place = place
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return &SyntaxError{Place: place, What: "JSON", Err: err}
+	}
+	return nil
+}
+
+var (
+	number = reflect.TypeFor[Int]()
+	digits = reflect.TypeFor[json.Number]()
+	raw    = reflect.TypeFor[json.RawMessage]()
+)
+
+// strict walks one JSON value beside the Go type it is for.
+type strict struct {
+	dec  *json.Decoder
+	noun string
+}
+
+func (s strict) value(t reflect.Type, path string) *SyntaxError {
+	if t.Kind() == reflect.Pointer && t.Elem() == raw {
+		t = raw
+	}
+	if t == raw {
+		var skip json.RawMessage
+		if err := s.dec.Decode(&skip); err != nil {
+			return &SyntaxError{What: path, Err: err}
+		}
+		return nil
+	}
+	tok, err := s.dec.Token()
+	if err != nil {
+		return &SyntaxError{What: path, Err: err}
+	}
+	if tok == nil && (t.Kind() == reflect.Pointer || t == number) {
+		return nil
+	}
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	bad := func(want string) *SyntaxError {
+		got := fmt.Sprint(tok)
+		if tok == nil {
+			got = "null"
+		}
+		return &SyntaxError{What: strings.TrimPrefix(path, "."), Got: clip(got), Want: want}
+	}
+	kind := t.Kind()
+	if t == number || t == digits {
+		kind = reflect.Int64
+	}
+	switch kind {
+	case reflect.Int, reflect.Int64, reflect.Float64:
+		if _, ok := tok.(json.Number); !ok {
+			return bad("a number")
+		}
+	case reflect.String:
+		if _, ok := tok.(string); !ok {
+			return bad("a string")
+		}
+	case reflect.Bool:
+		if _, ok := tok.(bool); !ok {
+			return bad("true or false")
+		}
+	case reflect.Slice:
+		if tok != json.Delim('[') {
+			return bad("a list")
+		}
+		for i := 0; s.dec.More(); i++ {
+			if err := s.value(t.Elem(), fmt.Sprintf("%s[%d]", path, i)); err != nil {
+				return err
+			}
+		}
+		_, _ = s.dec.Token() // the bracket: the text is known to be whole
+	case reflect.Map, reflect.Struct:
+		if tok != json.Delim('{') {
+			return bad("an object")
+		}
+		return s.object(t, path)
+	default:
+		panic("internal error: no rule for " + t.String())
+	}
+	return nil
+}
+
+func (s strict) object(t reflect.Type, path string) *SyntaxError {
+	fields, required := keys(t)
+	seen := map[string]bool{}
+	for s.dec.More() {
+		tok, err := s.dec.Token()
+		key, ok := tok.(string)
+		if err != nil || !ok {
+			return &SyntaxError{What: path, Err: err}
+		}
+		ft, known := fields[key]
+		if t.Kind() == reflect.Map {
+			ft, known = t.Elem(), true
+		}
+		at := path + "." + key
+		switch {
+		case !known:
+			return &SyntaxError{What: "key", Got: clip(strings.TrimPrefix(at, ".")), Want: "a key of a " + s.noun}
+		case seen[key]:
+			return &SyntaxError{What: "key", Got: clip(strings.TrimPrefix(at, ".")), Want: "each key once"}
+		}
+		seen[key] = true
+		if err := s.value(ft, at); err != nil {
+			return err
+		}
+	}
+	_, _ = s.dec.Token() // the brace
+	for _, key := range required {
+		if !seen[key] {
+			return &SyntaxError{What: "key", Got: "nothing", Want: strings.TrimPrefix(path+"."+key, ".")}
+		}
+	}
+	return nil
+}
+
+// keys returns the keys of a struct with their types, and those that must be there.
+func keys(t reflect.Type) (fields map[string]reflect.Type, required []string) {
+	if t.Kind() != reflect.Struct {
+		return nil, nil
+	}
+	fields = map[string]reflect.Type{}
+	for i := range t.NumField() {
+		name, opts, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		fields[name] = t.Field(i).Type
+		if !strings.Contains(opts, "omit") {
+			required = append(required, name)
+		}
+	}
+	return fields, required
+}
+
+func clip(s string) string {
+	if len(s) > 60 {
+		return strings.ToValidUTF8(s[:60], "") + "…"
+	}
+	return s
+}

@@ -1,0 +1,243 @@
+package ipc
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/apache/arrow/go/v17/arrow"
+	"github.com/apache/arrow/go/v17/arrow/array"
+	aipc "github.com/apache/arrow/go/v17/arrow/ipc"
+	"github.com/apache/arrow/go/v17/arrow/memory"
+
+	"hydrant/formats"
+)
+
+// Decoder turns the record-batch messages of one stream back into rows. Columns
+// are matched by name: one the stream lacks reads as null, one this build does
+// not know is passed over.
+type Decoder[T any] struct {
+	cols  []Column[T]
+	at    []int // index in the stream of each column, −1 when absent
+	table *Table
+	src   *source
+	rdr   *aipc.Reader
+	vals  []values
+	rows  int
+	next  int
+	row   T
+}
+
+// NewDecoder returns a decoder for a stream that declares table t.
+func NewDecoder[T any](cols []Column[T], t *Table, place string) (*Decoder[T], error) {
+	d := &Decoder[T]{cols: cols, table: t, src: &source{}, vals: make([]values, len(cols))}
+	for i, c := range cols {
+		d.vals[i].ints, d.vals[i].nulls = []int64{}, []formats.Int{} // an empty list is not a nil one
+		at := -1
+		for j, f := range t.Fields {
+			if f.Name == c.Name {
+				at = j
+			}
+		}
+		switch {
+		case at >= 0 && t.Fields[at].Type != c.Type:
+			return nil, &formats.SyntaxError{Place: place, What: "type of column " + c.Name, Got: t.Fields[at].Type, Want: c.Type}
+		case at < 0 && c.Null == "":
+			return nil, &formats.SyntaxError{Place: place, What: "column " + c.Name, Got: "none", Want: "one of type " + c.Type}
+		}
+		d.at = append(d.at, at)
+	}
+	msg, err := SchemaMessage(t.Fields, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	if d.src.frame, err = ParseFrame(msg, place); err != nil {
+		return nil, err
+	}
+	if d.rdr, err = aipc.NewReaderFromMessageReader(d.src); err != nil {
+		return nil, fmt.Errorf("internal error: arrow refuses its own schema: %w", err)
+	}
+	return d, nil
+}
+
+// source hands one frame at a time to Arrow's reader.
+type source struct {
+	frame Frame
+	msg   *aipc.Message
+}
+
+func (s *source) Retain()  {}
+func (s *source) Release() {}
+func (s *source) Message() (*aipc.Message, error) {
+	if s.frame.Bytes == nil {
+		return nil, io.EOF
+	}
+	s.msg = aipc.NewMessage(memory.NewBufferBytes(s.frame.Meta()), memory.NewBufferBytes(s.frame.Body()))
+	s.frame = Frame{}
+	return s.msg, nil
+}
+
+// Load takes the next record batch. Nothing of the frame is kept.
+func (d *Decoder[T]) Load(fr Frame, place string) (err error) {
+	d.rows, d.next = 0, 0
+	rows, err := CheckBatch(fr, d.table, place)
+	if err != nil {
+		return err
+	}
+	defer func() { // a damaged message may still panic inside Arrow
+		if p := recover(); p != nil {
+			err = &formats.SyntaxError{Place: place, What: "record batch", Err: fmt.Errorf("arrow: %v", p)}
+		}
+	}()
+	d.src.frame = fr
+	if !d.rdr.Next() {
+		return &formats.SyntaxError{Place: place, What: "record batch", Err: d.rdr.Err()}
+	}
+	rec := d.rdr.Record()
+	for i, c := range d.cols {
+		if d.at[i] < 0 {
+			continue
+		}
+		a := rec.Column(d.at[i])
+		if a.NullN() > 0 && c.Null == "" {
+			return &formats.SyntaxError{Place: place, What: "column " + c.Name, Got: "null", Want: "a value in every row"}
+		}
+		if err := d.vals[i].load(a); err != nil {
+			return &formats.SyntaxError{Place: place, What: "column " + c.Name, Err: err}
+		}
+	}
+	d.rows = int(rows)
+	return nil
+}
+
+// Next returns the next row of the batch, valid until the next call (its text may
+// be kept), or nil after the last.
+func (d *Decoder[T]) Next() *T {
+	if d.next == d.rows {
+		return nil
+	}
+	for i := range d.cols {
+		if d.at[i] >= 0 {
+			d.vals[i].get(d.cols[i].Field(&d.row), d.next)
+		}
+	}
+	d.next++
+	return &d.row
+}
+
+// values gives access to one column of the loaded batch.
+type values struct {
+	a     arrow.Array
+	i64   []int64
+	i32   []int32
+	f64   []float64
+	bits  *array.Boolean
+	text  *array.String
+	off   []int32     // of lists
+	items arrow.Array // of lists
+	ints  []int64     // reused for a row's list
+	nulls []formats.Int
+}
+
+// load checks what the values point at: offsets that fall or leave their data
+// would panic later, one row at a time.
+func (v *values) load(a arrow.Array) error {
+	v.a = a
+	switch a := a.(type) {
+	case *array.Int64:
+		v.i64 = a.Int64Values()
+	case *array.Float64:
+		v.f64 = a.Float64Values()
+	case *array.Boolean:
+		v.bits = a
+	case *array.String:
+		v.text = a
+		if a.Len() == 0 {
+			return nil
+		}
+		return rising(a.ValueOffsets(), len(a.Data().Buffers()[2].Bytes()))
+	case *array.List:
+		v.items = a.ListValues()
+		switch items := v.items.(type) {
+		case *array.Int64:
+			v.i64 = items.Int64Values()
+		case *array.Int32:
+			v.i32 = items.Int32Values()
+		}
+		if a.Len() == 0 {
+			return nil
+		}
+		v.off = a.Offsets()
+		return rising(v.off, v.items.Len())
+	default:
+		internal("no column is a %T", a)
+	}
+	return nil
+}
+
+func rising(off []int32, limit int) error {
+	last := int32(0)
+	for _, o := range off {
+		if o < last {
+			return fmt.Errorf("offset %d after %d", o, last)
+		}
+		last = o
+	}
+	if int(last) > limit {
+		return fmt.Errorf("offset %d into %d values", last, limit)
+	}
+	return nil
+}
+
+// get stores the value of a row behind a field pointer.
+func (v *values) get(field any, row int) {
+	null := v.a.IsNull(row)
+	switch p := field.(type) {
+	case *int64:
+		*p = v.i64[row]
+	case *formats.Int:
+		switch {
+		case null:
+			*p = formats.Int{}
+		case v.bits == nil:
+			*p = formats.Some(v.i64[row])
+		case v.bits.Value(row):
+			*p = formats.Some(1)
+		default:
+			*p = formats.Some(0)
+		}
+	case *string:
+		if null {
+			*p = ""
+		} else if s := v.text.Value(row); s != *p {
+			*p = strings.Clone(s) // the batch's text must not live as long as a row's
+		}
+	case *[]int64:
+		if *p = nil; !null {
+			v.ints = append(v.ints[:0], v.i64[v.off[row]:v.off[row+1]]...)
+			*p = v.ints[:len(v.ints):len(v.ints)]
+		}
+	case *[]formats.Int:
+		if *p = nil; !null {
+			v.nulls = v.nulls[:0]
+			for i := v.off[row]; i < v.off[row+1]; i++ {
+				v.nulls = append(v.nulls, v.item(int(i)))
+			}
+			*p = v.nulls[:len(v.nulls):len(v.nulls)]
+		}
+	case *float64:
+		*p = v.f64[row]
+	default:
+		internal("no column holds a %T", field)
+	}
+}
+
+func (v *values) item(i int) formats.Int {
+	switch {
+	case v.items.IsNull(i):
+		return formats.Int{}
+	case v.i32 != nil:
+		return formats.Some(int64(v.i32[i]))
+	}
+	return formats.Some(v.i64[i])
+}

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"time"
 
 	ucli "github.com/urfave/cli/v2"
 )
@@ -58,41 +60,61 @@ func commands(b *strings.Builder, cs []*ucli.Command) {
 	b.WriteString("\n")
 }
 
-// options lists the flags by category, both in the order of first appearance.
+// Help is at most helpWidth columns wide; texts start at helpColumn, or on the
+// next line when the flag itself is longer.
+const (
+	helpWidth  = 80
+	helpColumn = 30
+)
+
+// options lists the flags by category, both in the order of first appearance;
+// flags without a category come first and the general ones last.
 func options(b *strings.Builder, flags []ucli.Flag, root bool) {
 	type entry struct{ left, right string }
 	var order []string
 	by := map[string][]entry{}
-	for _, f := range flags {
-		d, ok := f.(ucli.DocGenerationFlag)
-		if !ok || !visible(f) {
-			continue
-		}
-		cat := category(f)
-		if _, seen := by[cat]; !seen {
+	add := func(cat, left, right string) {
+		if by[cat] == nil && cat != CategoryGeneral && cat != "" {
 			order = append(order, cat)
 		}
-		left, right := describe(d)
 		by[cat] = append(by[cat], entry{left, right})
 	}
-	if by[CategoryGeneral] == nil {
-		order = append(order, CategoryGeneral)
+	for _, f := range flags {
+		if d, ok := f.(ucli.DocGenerationFlag); ok && visible(f) {
+			left, right := describe(d)
+			add(category(f), left, right)
+		}
 	}
-	by[CategoryGeneral] = append(by[CategoryGeneral], entry{"-h, --help", "print this page"})
+	add(CategoryGeneral, "-h, --help", "print this page")
 	if root {
-		by[CategoryGeneral] = append(by[CategoryGeneral], entry{"    --version", "print the version"})
+		add(CategoryGeneral, "    --version", "print the version")
 	}
-	for i, cat := range order {
-		if i > 0 {
-			b.WriteString("\n")
+	order = append(append([]string{""}, order...), CategoryGeneral)
+	gap := ""
+	for _, cat := range order {
+		if by[cat] == nil {
+			continue
 		}
-		fmt.Fprintf(b, "%s:\n", cat)
+		title := cat
+		if title == "" {
+			title = "Options"
+		}
+		fmt.Fprintf(b, "%s%s:\n", gap, title)
+		gap = "\n"
 		for _, e := range by[cat] {
-			fmt.Fprintf(b, "  %s\n", e.left)
-			for _, line := range wrap(e.right, 72) {
-				fmt.Fprintf(b, "        %s\n", line)
-			}
+			row(b, "  "+e.left, e.right)
 		}
+	}
+}
+
+func row(b *strings.Builder, left, right string) {
+	if len(left) > helpColumn-2 {
+		b.WriteString(left + "\n")
+		left = ""
+	}
+	for _, line := range wrap(right, helpWidth-helpColumn) {
+		fmt.Fprintf(b, "%-*s%s\n", helpColumn, left, line)
+		left = ""
 	}
 }
 
@@ -113,11 +135,35 @@ func describe(f ucli.DocGenerationFlag) (left, right string) {
 	what, text := placeholder(f)
 	if f.TakesValue() {
 		left += " " + what
-		if d := f.GetDefaultText(); d != "" && d != `""` {
-			text += " (default: " + strings.Trim(d, `"`) + ")"
+		if d := defaultText(f); d != "" {
+			text += " (default: " + d + ")"
 		}
 	}
 	return left, text
+}
+
+// defaultText is the default as a person would type it.
+func defaultText(f ucli.DocGenerationFlag) string {
+	if d, ok := f.(*ucli.DurationFlag); ok && d.DefaultText == "" {
+		return shortDuration(d.Value)
+	}
+	d := f.GetDefaultText()
+	if u, err := strconv.Unquote(d); err == nil {
+		d = u
+	}
+	return d
+}
+
+// shortDuration writes 1m0s as 1m and 2h0m0s as 2h.
+func shortDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }
 
 // placeholder takes the word in backquotes out of a usage text.
@@ -132,10 +178,10 @@ func placeholder(f ucli.DocGenerationFlag) (what, text string) {
 }
 
 func category(f ucli.Flag) string {
-	if c, ok := f.(ucli.CategorizableFlag); ok && c.GetCategory() != "" {
+	if c, ok := f.(ucli.CategorizableFlag); ok {
 		return c.GetCategory()
 	}
-	return "Options"
+	return ""
 }
 
 func visible(f ucli.Flag) bool {

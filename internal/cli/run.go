@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"syscall"
 
@@ -93,7 +94,7 @@ func report(tool string, err error, stderr io.Writer) int {
 	case errors.Is(err, ErrInterrupted):
 		fmt.Fprintf(stderr, "%s: %s\n", tool, oneLine(err.Error()))
 		return StatusInterrupted
-	case errors.Is(err, syscall.EPIPE):
+	case isClosed(err):
 		// Whoever read the output has left and knows it. The output is not whole
 		// all the same, and for judge 0 would be a verdict.
 		return StatusError
@@ -110,6 +111,17 @@ func say(tool string, err error, stderr io.Writer) {
 	if h := hint(err); h != "" {
 		fmt.Fprintf(stderr, "hint: %s\n", oneLine(h))
 	}
+}
+
+// isClosed reports whether err is a write to an output that nobody reads any
+// more. A broken pipe elsewhere, to a server or a worker, is an error like others.
+func isClosed(err error) bool {
+	var q interface{ Quiet() bool }
+	if errors.As(err, &q) && q.Quiet() {
+		return true
+	}
+	var p *fs.PathError
+	return errors.As(err, &p) && p.Path == os.Stdout.Name() && errors.Is(p.Err, syscall.EPIPE)
 }
 
 func isStatus(err error) bool {

@@ -70,9 +70,11 @@ func (o *Output) Write(p []byte) (int, error) {
 	}
 	if err != nil {
 		o.err = named(o.name, err)
-		err = o.err
+		if isBroken(err) {
+			o.err = closedError{o.err}
+		}
 	}
-	return n, err
+	return n, o.err
 }
 
 // Sync makes what was written so far durable where the output is a file.

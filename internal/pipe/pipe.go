@@ -62,8 +62,22 @@ func isStdout(name string) bool {
 
 func isZMQ(name string) bool { return strings.HasPrefix(name, "zmq+") }
 
+// closedError says that nobody reads the output any more.
+type closedError struct{ error }
+
+// Quiet marks the error for internal/cli: it ends the tool without a message.
+func (closedError) Quiet() bool { return true }
+
+func (e closedError) Unwrap() error { return e.error }
+
 // IsClosed reports whether err says that nobody reads the output any more. A tool
-// that meets it ends without a message.
+// that meets it stops; internal/cli prints nothing for it.
 func IsClosed(err error) bool {
+	var c closedError
+	return errors.As(err, &c)
+}
+
+// isBroken reports whether a write failed because the other end of a pipe is gone.
+func isBroken(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe)
 }

@@ -1,3 +1,13 @@
+// Package schedule reads and writes the plan of a run: JSON Lines with a header
+// line, one line per request and a trailer line that proves the plan is whole.
+//
+// Open with NewReader and call Next until io.EOF; write with NewWriter, Write and
+// Close. Both work on uncompressed bytes: the caller puts a decompressor below the
+// reader and a compressor below the writer. A Request that Next returns is valid
+// until the next call; Clone keeps one. Chains turns the keep/add form of block
+// ids back into whole prompts, and forth.
+//
+// docs/formats/schedule.md is the contract; Fields is its table of keys.
 package schedule
 
 import (
@@ -39,8 +49,14 @@ type Source struct {
 // Block says how block ids map to tokens.
 type Block struct {
 	Tokens int64  `json:"tokens"` // tokens per full block
-	Last   string `json:"last"`   // "partial": the last id stands for the rest; "absent": the rest has no id
+	Last   string `json:"last"`   // Partial: the last id stands for the rest; Absent: the rest has no id
 }
+
+// Values of Block.Last.
+const (
+	Partial = "partial"
+	Absent  = "absent"
+)
 
 // Transform is one applied transform with its parameters.
 type Transform struct {
@@ -63,6 +79,7 @@ type Request struct {
 	Session      string          // never empty
 	Stream       string          // within the session; "0" is the main one
 	Turn         int64           // within the stream, from 0
+	Last         bool            // no later line has this session: its state may be forgotten
 	Context      string          // Whole or Delta
 	InputTokens  formats.Int     // as recorded
 	OutputTokens formats.Int     // as recorded; 0 is real
@@ -80,8 +97,11 @@ type Request struct {
 type Blocks struct {
 	Scope string
 	Keep  int64
-	Add   [][2]int64 // [first id, count]
+	Add   []Run
 }
+
+// Run is a run of consecutive block ids: [first id, count].
+type Run = [2]int64
 
 // Recorded holds what the source measured for this request, null when unknown.
 type Recorded struct {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -89,7 +90,7 @@ type zstdReader struct {
 
 func (z *zstdReader) Read(p []byte) (int, error) {
 	if z.closed {
-		return 0, io.ErrClosedPipe
+		return 0, os.ErrClosed
 	}
 	n, err := z.d.Read(p)
 	return n, wrap(KindZstd, err)
@@ -98,7 +99,7 @@ func (z *zstdReader) Read(p []byte) (int, error) {
 // WriteTo lets io.Copy skip a buffer.
 func (z *zstdReader) WriteTo(w io.Writer) (int64, error) {
 	if z.closed {
-		return 0, io.ErrClosedPipe
+		return 0, os.ErrClosed
 	}
 	n, err := z.d.WriteTo(w)
 	return n, wrap(KindZstd, err)

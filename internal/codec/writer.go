@@ -2,9 +2,9 @@ package codec
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -20,6 +20,7 @@ type ZstdWriter struct {
 	e    *zstd.Encoder
 	open bool // the current frame has content
 	err  error
+	shut bool
 }
 
 // NewZstdWriter returns a writer of frames to w. Close ends the last frame and
@@ -70,14 +71,11 @@ func (z *ZstdWriter) EndFrame() error {
 // Close ends the last frame. Nothing written gives no bytes at all. Calls after
 // the first do nothing.
 func (z *ZstdWriter) Close() error {
-	if errors.Is(z.err, io.ErrClosedPipe) && z.e == nil {
+	if z.shut {
 		return nil
 	}
 	err := z.EndFrame()
-	if z.e != nil {
-		z.e = nil
-	}
-	z.err = io.ErrClosedPipe
+	z.shut, z.err, z.e = true, os.ErrClosed, nil
 	return err
 }
 

@@ -52,7 +52,7 @@ func (b *Builder) Source() Source { return b.src }
 // block.Last "partial" the last id stands for what is left, 1 to Tokens tokens: the
 // beginning of the full block. A line with more ids than its length holds, ids
 // without a block size, and no input_tokens are a SyntaxError.
-func (b *Builder) Build(dst []byte, r *schedule.Request, runs [][2]int64, block *schedule.Block) ([]byte, int64, error) {
+func (b *Builder) Build(dst []byte, r *schedule.Request, runs []schedule.Run, block *schedule.Block) ([]byte, int64, error) {
 	left := r.InputTokens.V
 	if !r.InputTokens.Valid || left < 0 || left > MaxTokens {
 		return dst, 0, refuse(r, "input_tokens", r.InputTokens.String(), fmt.Sprintf("a whole number of tokens up to %d", MaxTokens))
@@ -120,7 +120,7 @@ func (b *Builder) draw(dst []byte, n int64) []byte {
 	return dst
 }
 
-func count(runs [][2]int64) (n int64) {
+func count(runs []schedule.Run) (n int64) {
 	for _, r := range runs {
 		n += r[1]
 	}

@@ -1,0 +1,83 @@
+// Package wire sends one prepared request, reads its answer as it arrives and
+// writes down when everything happened.
+//
+// An Engine is the load engine behind one small interface; NewHTTP gives the one on
+// net/http. Engine.Do makes exactly one attempt and fills the sender, receiver,
+// wire, token, outcome and chunk columns of the row, whatever becomes of the
+// request. Stamps are taken on the run's clock: those of the connection below the
+// parser and below TLS, those of events when the events of one read have been
+// parsed.
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"hydrant/cmd/replay/internal/clock"
+	"hydrant/cmd/replay/internal/endpoint"
+	"hydrant/formats/run"
+)
+
+// An Engine performs requests. It is safe for concurrent use, one goroutine per
+// request in flight.
+type Engine interface {
+	// Do sends p and reads the answer to its end. It fills the columns of row from
+	// conn_asked_ns on (dispatched_ns too when it is null) and always sets Outcome and
+	// EndNS. Cancelling ctx ends the request as cancelled, with the context's
+	// cause in the row's error.
+	Do(ctx context.Context, p *Prepared, row *run.Request)
+	// Close closes idle connections. Requests in flight are left alone.
+	Close()
+}
+
+// Prepared is one request, ready to be sent: nothing is built on the dispatch path.
+type Prepared struct {
+	ID       int64              // sent as header x-request-id
+	URL      string             // with the endpoint's path
+	Header   http.Header        // sent as given besides the engine's own; may be shared, never changed
+	Body     []byte             // not changed, not kept after Do
+	Endpoint *endpoint.Endpoint // reads the events
+	Stream   bool               // whether the body asks for a stream
+	Chunks   bool               // whether to keep the chunk lists
+
+	CancelAfter  time.Duration // cut the answer this long after dispatch, as planned; 0: never
+	CancelTokens int64         // cut the answer at this token event, as planned; 0: never
+
+	KeepReply bool   // whether to collect the answer's text
+	Reply     []byte // out: the answer's text, reasoning left out; valid until p is used again
+}
+
+// Options of an engine. Timeouts are limits with their own outcome each; 0 means none.
+type Options struct {
+	Clock clock.Clock
+
+	ConnectTimeout   time.Duration // from the dial to a usable connection, TLS included: connect_error
+	FirstByteTimeout time.Duration // from a usable connection to the first byte of the body: timeout_first_byte
+	IdleTimeout      time.Duration // between two reads of the body: timeout_idle
+	TotalTimeout     time.Duration // from dispatch to the end: timeout_total
+
+	LineCap  int         // longest line or event read, bytes; 0: DefaultLineCap
+	TLS      *tls.Config // nil: the system's roots
+	HTTP2    bool        // offer HTTP/2 over TLS; wire columns are null on such connections
+	Proxy    bool        // obey HTTP_PROXY, HTTPS_PROXY and NO_PROXY
+	Secrets  []string    // values that never appear in a row's error text
+	Counters *Counters   // nil: not counted
+}
+
+// DefaultLineCap bounds one line and one event of a stream: no server sends such a
+// line on purpose, and one stream's memory stays below twice this.
+const DefaultLineCap = 16 << 20
+
+// Counters are running totals over all requests of an engine, for the client table.
+// They only grow; read them at any time.
+type Counters struct {
+	Opened      atomic.Int64 // connections opened
+	Reads       atomic.Int64 // reads of connections that returned data
+	Received    atomic.Int64 // bytes
+	Sent        atomic.Int64 // bytes
+	Events      atomic.Int64
+	TokenEvents atomic.Int64
+}

@@ -1,0 +1,132 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// A TooLongError says that a line, or the data of one event, passed the cap.
+type TooLongError struct {
+	What string // "line" or "event"
+	Cap  int    // bytes
+}
+
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("%s of the event stream: longer than %d bytes", e.What, e.Cap)
+}
+
+// An sse reader splits a byte stream into server-sent events by the rules of the
+// WHATWG HTML standard, section "parsing an event stream". It is fed as the bytes
+// arrive and hands on an event in the feed that completes it: an event ends at the
+// first byte of its blank line's end, so a CR is not held back for the LF that may
+// follow. An event that the stream does not complete is discarded.
+type sse struct {
+	limit int // longest line, and longest data of one event
+
+	line    []byte // the unfinished line, empty when the last feed ended with a line
+	data    []byte // data of the event so far, a LF behind each line of it
+	typ     []byte // type of the event so far
+	hasData bool
+	skipLF  bool // the last byte was a CR: a LF belongs to it
+	started bool // the byte order mark is behind us
+}
+
+func newSSE(limit int) *sse {
+	if limit <= 0 {
+		limit = DefaultLineCap
+	}
+	return &sse{limit: limit}
+}
+
+// feed takes the next bytes and calls event for each event they complete. typ is
+// "" where the stream names none; typ and data are valid during the call only. After
+// an error, which is a *TooLongError or what event returned, the reader must not be
+// used again.
+func (s *sse) feed(p []byte, event func(typ string, data []byte) error) error {
+	for len(p) > 0 {
+		if s.skipLF {
+			s.skipLF = false
+			if p[0] == '\n' {
+				p = p[1:]
+				continue
+			}
+		}
+		end := bytes.IndexByte(p, '\n')
+		// a CR ends a line too: look for it only in front of the LF found
+		if cr := bytes.IndexByte(head(p, end), '\r'); cr >= 0 {
+			end = cr
+			s.skipLF = true
+		}
+		if end < 0 {
+			s.line = append(s.line, p...)
+			if len(s.line) > s.limit {
+				return &TooLongError{What: "line", Cap: s.limit}
+			}
+			return nil
+		}
+		line := p[:end]
+		p = p[end+1:]
+		if len(s.line) > 0 {
+			s.line = append(s.line, line...)
+			line = s.line
+		}
+		if len(line) > s.limit {
+			return &TooLongError{What: "line", Cap: s.limit}
+		}
+		if !s.started {
+			s.started = true
+			line = bytes.TrimPrefix(line, []byte("\uFEFF"))
+		}
+		if err := s.take(line, event); err != nil {
+			return err
+		}
+		s.line = s.line[:0]
+	}
+	return nil
+}
+
+func head(p []byte, end int) []byte {
+	if end < 0 {
+		return p
+	}
+	return p[:end]
+}
+
+// take processes one whole line.
+func (s *sse) take(line []byte, event func(string, []byte) error) error {
+	if len(line) == 0 {
+		return s.dispatch(event)
+	}
+	name, value, _ := bytes.Cut(line, []byte{':'})
+	if len(value) > 0 && value[0] == ' ' {
+		value = value[1:]
+	}
+	switch string(name) { // a comment has no name; id and retry do not concern us
+	case "data":
+		if len(s.data)+len(value) > s.limit {
+			return &TooLongError{What: "event", Cap: s.limit}
+		}
+		s.data = append(append(s.data, value...), '\n')
+		s.hasData = true
+	case "event":
+		s.typ = append(s.typ[:0], value...)
+	}
+	return nil
+}
+
+// dispatch ends the event at a blank line. Without data there is none.
+func (s *sse) dispatch(event func(string, []byte) error) error {
+	var err error
+	if s.hasData {
+		typ := ""
+		if len(s.typ) > 0 {
+			typ = string(s.typ)
+		}
+		err = event(typ, s.data[:len(s.data)-1])
+	}
+	s.typ, s.data, s.hasData = s.typ[:0], s.data[:0], false
+	return err
+}
+
+// pending reports whether the stream ended inside an event or a line.
+func (s *sse) pending() bool { return s.hasData || len(s.line) > 0 }

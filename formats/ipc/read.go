@@ -315,16 +315,9 @@ func (r *Reader) verify() error {
 	return nil
 }
 
-// Err returns the error that stopped the reader, nil while it works; io.EOF after
-// the last part.
-func (r *Reader) Err() error { return r.err }
-
-// Fail stops the reader with the error of a caller that could not decode a frame.
-func (r *Reader) Fail(err error) error { return r.fail(err) }
-
 // Sniff reports whether head, the first bytes of some input, begins an Arrow
-// stream whose schema metadata holds key, or names table as hydrant.table.
+// stream whose schema metadata holds key, or that names table.
 func Sniff(head []byte, key, table string) bool {
 	return bytes.HasPrefix(head, []byte{0xFF, 0xFF, 0xFF, 0xFF}) &&
-		(bytes.Contains(head, []byte(key+"\x00")) || bytes.Contains(head, []byte("hydrant.table\x00")) && bytes.Contains(head, []byte(table+"\x00")))
+		(bytes.Contains(head, []byte(key+"\x00")) || bytes.Contains(head, []byte(TableKey+"\x00")) && bytes.Contains(head, []byte(table+"\x00")))
 }

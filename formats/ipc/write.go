@@ -121,9 +121,9 @@ func (p *PartWriter) Shut() error {
 	return p.write(eos[:])
 }
 
-// Copy writes a whole spooled stream, its schema first and without an end mark,
+// copy writes a whole spooled stream, its schema first and without an end mark,
 // and shuts it.
-func (p *PartWriter) Copy(spool io.Reader, empty []byte, place string) error {
+func (p *PartWriter) copy(spool io.Reader, empty []byte, place string) error {
 	walk := NewWalker(spool)
 	for i := 0; ; i++ {
 		fr, err := walk.Next(place)
@@ -169,6 +169,3 @@ func (p *PartWriter) End(schema []byte, row func(Seal) (Message, error)) error {
 	p.err = errors.New("the part is closed")
 	return nil
 }
-
-// Err returns the error that stopped the writer, nil while it works.
-func (p *PartWriter) Err() error { return p.err }

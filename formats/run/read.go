@@ -2,8 +2,8 @@ package run
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
+	"slices"
 
 	"hydrant/formats"
 	"hydrant/formats/ipc"
@@ -11,9 +11,7 @@ import (
 
 // Sniff reports whether input that begins with head is a run. 64 KiB are enough
 // for any run written by this package.
-func Sniff(head []byte) bool {
-	return ipc.Sniff(head, keyHeader, tableRequests)
-}
+func Sniff(head []byte) bool { return ipc.Sniff(head, keyHeader, tableRequests) }
 
 // Reader reads the parts of a run. What it hands out before an error is whole.
 //
@@ -72,68 +70,36 @@ func (p *Part) HeaderJSON() []byte { return p.headerJSON }
 
 // NextRequest returns the next row of table requests, valid until the next call
 // (its text may be kept); io.EOF after the last.
-func (p *Part) NextRequest() (*Request, error) { return next(p.r, 0, p.requests) }
+func (p *Part) NextRequest() (*Request, error) { return ipc.Next(p.r, 0, p.requests) }
 
 // NextClient returns the next row of table client, valid until the next call;
 // io.EOF after the last. Requests not yet read are passed over.
 func (p *Part) NextClient() (*Client, error) {
-	if err := p.skipTo(1); err != nil {
+	if err := p.r.SkipTo(1); err != nil {
 		return nil, err
 	}
-	return next(p.r, 1, p.client)
+	return ipc.Next(p.r, 1, p.client)
 }
 
 // End passes over the rows not yet read and returns the end of the part, once all
 // before it is verified.
 func (p *Part) End() (*End, error) {
-	if err := p.skipTo(2); err != nil {
+	if err := p.r.SkipTo(2); err != nil {
 		return nil, err
 	}
 	return p.end, nil
 }
 
-func (p *Part) skipTo(table int) error {
-	for p.r.Table() < table {
-		if _, _, err := p.r.Next(); err != nil && err != io.EOF {
-			return err
-		}
-	}
-	return p.r.Err()
-}
-
-// next returns the next row of the table with this index.
-func next[T any](r *ipc.Reader, table int, d *ipc.Decoder[T]) (*T, error) {
-	if d != nil {
-		if row := d.Next(); row != nil {
-			return row, nil
-		}
-	}
-	for {
-		if r.Table() != table {
-			return nil, io.EOF
-		}
-		fr, place, err := r.Next()
-		if err != nil {
-			return nil, err
-		}
-		if err := d.Load(fr, place); err != nil {
-			return nil, r.Fail(err)
-		}
-		if row := d.Next(); row != nil {
-			return row, nil
-		}
-	}
-}
-
 // open takes the schema of a table, and with that of requests the header.
 func (p *Part) open(table string, t *ipc.Table, place string) (err error) {
 	if table == tableRequests {
-		if err := p.openHeader(t, place); err != nil {
+		p.header = Header{}
+		if p.headerJSON, err = ipc.ReadHeader(t, keyHeader, Format, Version, place, &p.header); err != nil {
 			return err
 		}
 	}
-	if got := t.Meta[keyTable]; got != table {
-		return &formats.SyntaxError{Place: place, What: keyTable, Got: got, Want: table}
+	if err := ipc.CheckName(t, table, place); err != nil {
+		return err
 	}
 	switch table {
 	case tableRequests:
@@ -146,45 +112,20 @@ func (p *Part) open(table string, t *ipc.Table, place string) (err error) {
 	return err
 }
 
-func (p *Part) openHeader(t *ipc.Table, place string) error {
-	text, ok := t.Meta[keyHeader]
-	if !ok {
-		return &formats.SyntaxError{Place: place, What: "schema metadata", Got: "no " + keyHeader, Want: "the header of a run",
-			Help: "this is an Arrow stream, but not a run written by replay"}
-	}
-	var v struct {
-		Format  string `json:"format"`
-		Version int    `json:"version"`
-	}
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		return &formats.SyntaxError{Place: place, What: "header", Err: err}
-	}
-	if v.Format != Format || v.Version != Version {
-		return &formats.VersionError{Place: place, Got: fmt.Sprintf("%s %d", v.Format, v.Version), Want: fmt.Sprintf("%s %d", Format, Version)}
-	}
-	p.headerJSON, p.header = []byte(text), Header{}
-	if err := json.Unmarshal(p.headerJSON, &p.header); err != nil {
-		return &formats.SyntaxError{Place: place, What: "header", Err: err}
-	}
-	return nil
-}
-
 // decodeEnd reads the row of table end.
 func (p *Part) decodeEnd(fr ipc.Frame, place string) (ipc.Seal, error) {
 	if err := p.ends.Load(fr, place); err != nil {
 		return ipc.Seal{}, err
 	}
 	row := p.ends.Next()
-	switch row.Status {
-	case Complete, Interrupted, Failed:
-	default:
-		return ipc.Seal{}, &formats.SyntaxError{Place: place, What: "status", Got: row.Status, Want: "complete, interrupted or failed"}
+	if !statusKnown(row.Status) {
+		return ipc.Seal{}, &formats.SyntaxError{Place: place, What: "status", Got: row.Status, Want: statuses}
 	}
-	if sum := row.checksum(); row.own.Valid && row.own.V != sum {
-		return ipc.Seal{}, &formats.SyntaxError{Place: place, What: "own_crc32c", Got: fmt.Sprintf("%#08x", sum), Want: fmt.Sprintf("%#08x as the row says", row.own.V)}
+	if err := ipc.CheckOwn(row.own, row.facts(), place); err != nil {
+		return ipc.Seal{}, err
 	}
 	e := row.End
-	e.Offsets, e.Lengths, e.CRC32C = keep(e.Offsets), keep(e.Lengths), keep(e.CRC32C)
+	e.Offsets, e.Lengths, e.CRC32C = slices.Clone(e.Offsets), slices.Clone(e.Lengths), slices.Clone(e.CRC32C)
 	if err := json.Unmarshal([]byte(row.json), &e.Detail); err != nil {
 		return ipc.Seal{}, &formats.SyntaxError{Place: place, What: "json", Err: err}
 	}
@@ -194,6 +135,3 @@ func (p *Part) decodeEnd(fr ipc.Frame, place string) (ipc.Seal, error) {
 		SHA256: e.SHA256, Rows: []int64{e.RequestsRows, e.ClientRows},
 	}, nil
 }
-
-// keep copies a list out of a reused row.
-func keep(v []int64) []int64 { return append([]int64{}, v...) }

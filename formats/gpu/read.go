@@ -1,0 +1,146 @@
+package gpu
+
+import (
+	"io"
+	"slices"
+
+	"hydrant/formats"
+	"hydrant/formats/ipc"
+)
+
+// Sniff reports whether input that begins with head is a gpu stream. 64 KiB are
+// enough for any stream written by this package.
+func Sniff(head []byte) bool { return ipc.Sniff(head, keyHeader, tableGPU) }
+
+// Reader reads the parts of a gpu stream; `cat` of two streams is their union.
+// What it hands out before an error is whole.
+//
+// From a file a part is verified (index, CRC32C of each message, sha256, row
+// counts) before its first row is handed out; from a pipe while it goes by, and
+// the rows are proven when the part has ended without an error.
+//
+// Errors are *formats.SyntaxError, *formats.VersionError, *formats.TruncatedError
+// or what the underlying reader returned.
+type Reader struct {
+	r    *ipc.Reader
+	part *Part
+}
+
+// NewReader returns a reader; place names r in errors. No byte is read yet.
+func NewReader(r io.Reader, place string) (*Reader, error) {
+	rd := &Reader{}
+	rd.r = ipc.NewReader(r, place, ipc.Layout{
+		Tables: []string{tableGPU, tableServer, tableHost},
+		Help:   "the rows before it are whole",
+		Open:   func(table string, t *ipc.Table, place string) error { return rd.part.open(table, t, place) },
+		End:    func(fr ipc.Frame, place string) (ipc.Seal, error) { return rd.part.decodeEnd(fr, place) },
+	})
+	return rd, nil
+}
+
+// NextPart goes to the next part, passing over what is left of the one before;
+// io.EOF after the last. The part is valid until the next call.
+func (r *Reader) NextPart() (*Part, error) {
+	if err := r.r.Finish(); err != nil {
+		return nil, err
+	}
+	r.part = &Part{r: r.r}
+	if err := r.r.Part(); err != nil {
+		return nil, err
+	}
+	return r.part, nil
+}
+
+// Part is one part of a gpu stream.
+type Part struct {
+	r          *ipc.Reader
+	header     Header
+	headerJSON []byte
+	gpu        *ipc.Decoder[Sample]
+	server     *ipc.Decoder[Server]
+	host       *ipc.Decoder[Host]
+	ends       *ipc.Decoder[endRow]
+	end        *End
+}
+
+// Header returns the header of the part.
+func (p *Part) Header() Header { return p.header }
+
+// HeaderJSON returns the header as it stands in the file.
+func (p *Part) HeaderJSON() []byte { return p.headerJSON }
+
+// NextSample returns the next row of table gpu, valid until the next call (its
+// text may be kept); io.EOF after the last.
+func (p *Part) NextSample() (*Sample, error) { return ipc.Next(p.r, 0, p.gpu) }
+
+// NextServer returns the next row of table server in the same way. Samples not
+// yet read are passed over.
+func (p *Part) NextServer() (*Server, error) {
+	if err := p.r.SkipTo(1); err != nil {
+		return nil, err
+	}
+	return ipc.Next(p.r, 1, p.server)
+}
+
+// NextHost returns the next row of table host in the same way. Rows of the other
+// tables not yet read are passed over.
+func (p *Part) NextHost() (*Host, error) {
+	if err := p.r.SkipTo(2); err != nil {
+		return nil, err
+	}
+	return ipc.Next(p.r, 2, p.host)
+}
+
+// End passes over the rows not yet read and returns the end of the part, once all
+// before it is verified.
+func (p *Part) End() (*End, error) {
+	if err := p.r.SkipTo(3); err != nil {
+		return nil, err
+	}
+	return p.end, nil
+}
+
+// open takes the schema of a table, and with that of table gpu the header.
+func (p *Part) open(table string, t *ipc.Table, place string) (err error) {
+	if table == tableGPU {
+		p.header = Header{}
+		if p.headerJSON, err = ipc.ReadHeader(t, keyHeader, Format, Version, place, &p.header); err != nil {
+			return err
+		}
+	}
+	if err := ipc.CheckName(t, table, place); err != nil {
+		return err
+	}
+	switch table {
+	case tableGPU:
+		p.gpu, err = ipc.NewDecoder(Columns[:], t, place)
+	case tableServer:
+		p.server, err = ipc.NewDecoder(ServerColumns[:], t, place)
+	case tableHost:
+		p.host, err = ipc.NewDecoder(HostColumns[:], t, place)
+	default:
+		p.ends, err = ipc.NewDecoder(endColumns[:], t, place)
+	}
+	return err
+}
+
+// decodeEnd reads the row of table end.
+func (p *Part) decodeEnd(fr ipc.Frame, place string) (ipc.Seal, error) {
+	if err := p.ends.Load(fr, place); err != nil {
+		return ipc.Seal{}, err
+	}
+	row := p.ends.Next()
+	if !statusKnown(row.Status) {
+		return ipc.Seal{}, &formats.SyntaxError{Place: place, What: "status", Got: row.Status, Want: statuses}
+	}
+	if err := ipc.CheckOwn(row.own, row.facts(), place); err != nil {
+		return ipc.Seal{}, err
+	}
+	e := row.End
+	e.Offsets, e.Lengths, e.CRC32C = slices.Clone(e.Offsets), slices.Clone(e.Lengths), slices.Clone(e.CRC32C)
+	p.end = &e
+	return ipc.Seal{
+		Index:  ipc.Index{Offset: e.Offsets, Length: e.Lengths, CRC32C: e.CRC32C},
+		SHA256: e.SHA256, Rows: []int64{e.GPURows, e.ServerRows, e.HostRows},
+	}, nil
+}

@@ -1,0 +1,90 @@
+package ipc
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"hydrant/formats"
+)
+
+// Next returns the next row of the table with this index in the layout, valid
+// until the next call (its text may be kept); io.EOF after the last. It does not
+// pass over the tables before; see [Reader.SkipTo].
+func Next[T any](r *Reader, table int, d *Decoder[T]) (*T, error) {
+	if d != nil {
+		if row := d.Next(); row != nil {
+			return row, nil
+		}
+	}
+	for {
+		if r.Table() != table {
+			return nil, io.EOF
+		}
+		fr, place, err := r.Next()
+		if err != nil {
+			return nil, err
+		}
+		if err := d.Load(fr, place); err != nil {
+			return nil, r.fail(err)
+		}
+		if row := d.Next(); row != nil {
+			return row, nil
+		}
+	}
+}
+
+// SkipTo passes over the tables before the one with this index; the number of
+// tables asks for the end.
+func (r *Reader) SkipTo(table int) error {
+	for r.table < table || table == len(r.l.Tables) && !r.done {
+		if _, _, err := r.Next(); err != nil && err != io.EOF {
+			return err
+		}
+	}
+	if r.err == io.EOF {
+		return nil
+	}
+	return r.err
+}
+
+// ReadHeader decodes the header of a part, JSON in the schema metadata under key,
+// into v after checking what it says of its format and version.
+func ReadHeader(t *Table, key, format string, version int, place string, v any) ([]byte, error) {
+	text, ok := t.Meta[key]
+	if !ok {
+		return nil, &formats.SyntaxError{Place: place, What: "schema metadata", Got: "no " + key, Want: "the header of a " + format,
+			Help: "this is an Arrow stream, but not a " + format}
+	}
+	var is struct {
+		Format  string `json:"format"`
+		Version int    `json:"version"`
+	}
+	if err := json.Unmarshal([]byte(text), &is); err != nil {
+		return nil, &formats.SyntaxError{Place: place, What: "header", Err: err}
+	}
+	if is.Format != format || is.Version != version {
+		return nil, &formats.VersionError{Place: place, Got: fmt.Sprintf("%s %d", is.Format, is.Version), Want: fmt.Sprintf("%s %d", format, version)}
+	}
+	if err := json.Unmarshal([]byte(text), v); err != nil {
+		return nil, &formats.SyntaxError{Place: place, What: "header", Err: err}
+	}
+	return []byte(text), nil
+}
+
+// CheckName refuses a schema that names itself other than table.
+func CheckName(t *Table, table, place string) error {
+	if got := t.Meta[TableKey]; got != table {
+		return &formats.SyntaxError{Place: place, What: TableKey, Got: got, Want: table}
+	}
+	return nil
+}
+
+// CheckOwn compares the checksum that the row of table end carries of its own
+// facts with them; a null one is not compared.
+func CheckOwn(own formats.Int, facts []byte, place string) error {
+	if sum := CRC32C(facts); own.Valid && own.V != sum {
+		return &formats.SyntaxError{Place: place, What: "own_crc32c", Got: fmt.Sprintf("%#08x", sum), Want: fmt.Sprintf("%#08x as the row says", own.V)}
+	}
+	return nil
+}

@@ -84,10 +84,10 @@ type Options struct {
 
 // Change is one limit that was changed by hand.
 type Change struct {
-	Limit   string  `json:"limit"` // "B2.p99"
-	Unit    string  `json:"unit"`
-	Default float64 `json:"default"`
-	Value   float64 `json:"value"`
+	Limit   string   `json:"limit"` // "B2.p99"
+	Unit    string   `json:"unit"`
+	Default *float64 `json:"default"` // null: the table has none
+	Value   float64  `json:"value"`
 }
 
 // Cause names the first cause in causal order and the next step.

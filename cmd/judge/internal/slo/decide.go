@@ -67,8 +67,9 @@ type Independent struct {
 	ProjectedN   formats.Int
 }
 
-// D5 is the number of independent requests expected beyond the quantile.
-func (d Decision) D5() float64 { return d.Neff * (1 - d.Objective.P) }
+// D5 is the number of independent requests expected beyond the quantile, rounded so
+// that 100 requests at p90 are 10 and not a hair below.
+func (d Decision) D5() float64 { return Round(d.Neff * (1 - d.Objective.P)) }
 
 // D5OK reports whether the decision rests on enough independent requests to pass.
 func (d Decision) D5OK() bool { return d.Settled && d.D5() >= needed }
@@ -246,7 +247,7 @@ func (d *Decision) conclude() {
 		return
 	}
 	n, p := float64(d.N), d.Objective.P
-	if d.Independent.PPass <= passAt && n*(1-p) >= needed {
+	if d.Independent.PPass <= passAt && Round(n*(1-p)) >= needed {
 		d.Independent.Result = Pass
 	}
 	if d.Result == Fail {
@@ -262,7 +263,7 @@ func (d *Decision) conclude() {
 		d.Reason = fmt.Sprintf("the requests are too few for the time they stay alike (tau %.3g is not settled at n = %d)", d.Tau, d.N)
 	case d.D5() < needed:
 		d.Reason = fmt.Sprintf("too few independent requests: n_eff·(1−p) = %.3g, at least %d needed, which takes about %.0f requests",
-			d.D5(), needed, math.Ceil(needed*d.Tau/(1-p)))
+			d.D5(), needed, math.Ceil(Round(needed*d.Tau/(1-p))))
 	case d.ProjectedN.Valid:
 		d.Reason = fmt.Sprintf("%s, %s allowed, not proven yet: about %d such requests would", rate, Percent(1-p), d.ProjectedN.V)
 	default:

@@ -1,0 +1,276 @@
+package rule
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"hydrant/cmd/judge/internal/slo"
+	"hydrant/formats"
+	"hydrant/formats/verdict"
+)
+
+// Exit statuses of a verdict; the table of docs/validity.md.
+const (
+	exitValid        = 0
+	exitFail         = 1
+	exitInvalid      = 4
+	exitInconclusive = 5
+)
+
+// Judge evaluates every check and decides every objective, then draws the verdict. An
+// error means that there is nothing to judge: a header that cannot be read, or a
+// schedule that is not the one of the run.
+func Judge(in Input) (*verdict.Verdict, error) {
+	s, err := newState(in)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.samePlan(); err != nil {
+		return nil, err
+	}
+	checks := s.checks()
+	v := &verdict.Verdict{
+		Format: verdict.Format, Version: verdict.Version, Build: in.Options.Build,
+		Tier: "T0", // tiers above need calibration or kernel stamps, which no check judges yet
+		Options: verdict.Options{Limits: Limits, Short: in.Options.Short, AcceptUnproven: in.Options.AcceptUnproven,
+			Changed: changed(in.Options.Limits)},
+		Checks: checks,
+	}
+	v.Harness, v.Unproven = harness(checks, in.Options.AcceptUnproven)
+	s.facts(v)
+	for i := range s.decisions {
+		v.Objectives = append(v.Objectives, s.objective(i))
+	}
+	v.Goodput = s.goodput()
+	v.SLO, v.Cause = s.conclude(checks)
+	v.Claim = "slo"
+	if len(s.Set) == 0 {
+		v.Claim = "none"
+	}
+	v.Exit = exit(v)
+	if v.Harness == verdict.Invalid {
+		v.Cause = firstCause(checks)
+	}
+	v.Headline = headline(v)
+	return v, nil
+}
+
+// samePlan refuses a schedule that the run was not made from: whatever was said of
+// such a pair would be about neither.
+func (s *state) samePlan() error {
+	if s.Plan == nil {
+		return nil
+	}
+	for _, d := range s.details {
+		if len(d.ScheduleSHA256) > 0 && !slices.Equal(d.ScheduleSHA256, s.Plan.SHA256) {
+			return &formats.SyntaxError{Place: s.Plan.Place, What: "schedule hash", Got: strings.Join(s.Plan.SHA256, " "),
+				Want: "what the run recorded, " + strings.Join(d.ScheduleSHA256, " "),
+				Help: "judge with the schedule that the run was made from"}
+		}
+	}
+	return nil
+}
+
+// checks evaluates the whole table.
+func (s *state) checks() []verdict.Check {
+	byHand := map[string]float64{}
+	for _, o := range s.Options.Limits {
+		byHand[o.ID] = o.Value
+	}
+	var out []verdict.Check
+	for _, c := range Checks() {
+		r := unjudged(c)
+		if c.judge != nil {
+			f := newFinding(c, byHand)
+			c.judge(s, f)
+			r = f.conclude()
+		}
+		if r.Required && r.Status == verdict.Unknown && !s.Options.AcceptUnproven {
+			r.Status, r.Reason = verdict.Bad, unproven+r.Reason
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// unproven begins the reason of a required check that is BAD for want of evidence.
+const unproven = "unproven: "
+
+func isUnproven(c verdict.Check) bool {
+	return c.Status == verdict.Bad && strings.HasPrefix(c.Reason, unproven)
+}
+
+// harness judges the generator: a BAD check of the groups A, B or C makes it INVALID.
+func harness(checks []verdict.Check, accept bool) (string, []string) {
+	result, missing := verdict.Valid, []string(nil)
+	for _, c := range checks {
+		if c.Status == verdict.Bad && c.ID[0] != 'D' {
+			result = verdict.Invalid
+		}
+		if accept && c.Required && c.Status == verdict.Unknown {
+			missing = append(missing, c.ID)
+		}
+	}
+	return result, missing
+}
+
+// conclude draws the SLO statement by the order of docs/validity.md: the window, the
+// backlog, the rest of group D, then the objectives.
+func (s *state) conclude(checks []verdict.Check) (string, *verdict.Cause) {
+	if len(s.Set) == 0 {
+		return verdict.None, nil
+	}
+	get := func(id string) verdict.Check {
+		return checks[slices.IndexFunc(checks, func(c verdict.Check) bool { return c.ID == id })]
+	}
+	d1, d3 := get("D1"), get("D3")
+	bad := func(c verdict.Check) bool { return c.Status == verdict.Bad }
+	window := len(d1.Terms) > 0 && d1.Terms[0].Status == verdict.Bad
+	switch {
+	case window:
+		return verdict.Inconclusive, cause(d1)
+	case bad(d3) && !isUnproven(d3):
+		return verdict.Fail, &verdict.Cause{Check: "D3", Text: "unstable: the backlog grew, so percentiles grow with the length of the run",
+			Hint: "lower the rate"}
+	}
+	for _, id := range []string{"D1", "D2", "D3", "D6"} {
+		if c := get(id); bad(c) {
+			return verdict.Inconclusive, cause(c)
+		}
+	}
+	result := slo.Overall(s.decisions)
+	for _, d := range s.decisions {
+		if d.Result == result && result != slo.Pass {
+			return result, s.missed(d)
+		}
+	}
+	return result, nil
+}
+
+// missed explains an objective that did not pass.
+func (s *state) missed(d slo.Decision) *verdict.Cause {
+	c := &verdict.Cause{Check: d.Objective.ID()}
+	name := spoken(d.Objective)
+	switch {
+	case d.Result == slo.Inconclusive:
+		c.Text = name + " undecided: " + d.Reason
+		c.Hint = "run longer with the same plan"
+		if !d.Decided && d.Objective.Kind != slo.Rate {
+			c.Hint = "measure what the objective needs, or leave it out"
+		}
+	case d.Objective.Kind == slo.Rate:
+		c.Text = fmt.Sprintf("%s missed: %.4g/s ± %.2g", name, d.Rate.Mean, d.Rate.MarginFail)
+	default:
+		c.Text = name + " missed: "
+		if d.Quantile.Valid {
+			c.Text += Figure(float64(d.Quantile.V), nanoseconds)
+		} else if d.Infinite {
+			c.Text += "the rank falls on a failed request"
+		} else {
+			c.Text += fmt.Sprintf("%d of %d", d.Misses, d.N)
+		}
+		if x := s.scalar("sent_rps"); x.Value != nil {
+			c.Text += fmt.Sprintf(" at %.3g req/s", *x.Value)
+		}
+		c.Text += fmt.Sprintf(" (%.3g %% of requests over, %.3g %% allowed)", 100*float64(d.Misses)/float64(d.N), 100*slo.Round(1-d.Objective.P))
+	}
+	return c
+}
+
+// spoken is an objective as a headline says it: "ttft p90 ≤ 500ms".
+func spoken(o slo.Objective) string {
+	return strings.NewReplacer("<=", " ≤ ", ">=", " ≥ ", "):", ") ", ":", " ").Replace(o.Text)
+}
+
+// exit is the status of the verdict.
+func exit(v *verdict.Verdict) int {
+	switch {
+	case v.Harness == verdict.Invalid:
+		return exitInvalid
+	case v.SLO == verdict.Fail:
+		return exitFail
+	case v.SLO == verdict.Inconclusive:
+		return exitInconclusive
+	}
+	return exitValid
+}
+
+// causal orders the checks by what causes what, so that the first BAD one is named.
+// Headroom is a margin: faults that were observed come before it.
+var causal = [...]string{"A1", "A2", "A3", "A4", "C4", "C3", "C5", "C2", "B2", "B3", "B4", "B6", "B1", "C6", "C7", "C1", "C8"}
+
+// firstCause names the earliest BAD check in causal order; those that are BAD for
+// want of evidence only when nothing was observed to be wrong.
+func firstCause(checks []verdict.Check) *verdict.Cause {
+	var missing []string
+	for _, id := range causal {
+		for _, c := range checks {
+			if c.ID != id || c.Status != verdict.Bad {
+				continue
+			}
+			if !isUnproven(c) {
+				return cause(c)
+			}
+			missing = append(missing, id)
+		}
+	}
+	slices.Sort(missing)
+	return &verdict.Cause{Check: missing[0], Text: "the generator is unproven: no evidence for " + strings.Join(missing, " "),
+		Hint: "--accept-unproven judges without it and says so in the first line"}
+}
+
+// cause explains a BAD check by its worst term.
+func cause(c verdict.Check) *verdict.Cause {
+	out := &verdict.Cause{Check: c.ID, Text: c.Title}
+	for _, t := range Checks() {
+		if t.ID == c.ID && t.Fault != "" {
+			out.Text, out.Hint = t.Fault, t.Hint
+		}
+	}
+	if isUnproven(c) {
+		out.Text = c.ID + " (" + c.Title + ") is " + c.Reason
+		out.Hint = "--accept-unproven judges without it and says so in the first line"
+		return out
+	}
+	for _, t := range c.Terms {
+		if t.Status == verdict.Bad {
+			out.Text += ": " + t.Name + " " + Figure(*t.Value, t.Unit) + " (limit " + Figure(*t.Bound, t.Unit) + ")"
+			if t.Evidence != "" {
+				out.Text += ", " + t.Evidence
+			}
+			break
+		}
+	}
+	return out
+}
+
+// headline is the first line of the report.
+func headline(v *verdict.Verdict) string {
+	line := v.Harness
+	if v.Harness == verdict.Valid {
+		if len(v.Unproven) > 0 {
+			line += " (unproven: " + strings.Join(v.Unproven, " ") + ")"
+		}
+		if v.SLO != verdict.None {
+			line += " · " + v.SLO
+		}
+		if v.Options.Short {
+			line += " · not publishable"
+		}
+	}
+	return line
+}
+
+func changed(limits []Override) []verdict.Change {
+	var out []verdict.Change
+	for _, o := range limits {
+		c := verdict.Change{Limit: o.ID, Unit: o.Unit, Value: o.Value}
+		if !math.IsNaN(o.Was) {
+			c.Default = &o.Was
+		}
+		out = append(out, c)
+	}
+	return out
+}

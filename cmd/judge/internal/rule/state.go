@@ -1,0 +1,197 @@
+package rule
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"hydrant/cmd/judge/internal/slo"
+	"hydrant/formats"
+	"hydrant/formats/run"
+	"hydrant/formats/summary"
+)
+
+// Input is everything that a run is judged by.
+type Input struct {
+	Place   string // names the summary in errors
+	Summary *summary.Summary
+	Columns *summary.Columns // nil: the summary carries none
+	Plan    *Plan            // nil: no schedule was given
+	Set     []slo.Objective
+	Options Options
+}
+
+// Options is what was asked of the judge.
+type Options struct {
+	Build          string // of the judge
+	Short          bool   // D1 asks for 30 s only
+	AcceptUnproven bool   // missing evidence is named, not BAD
+	Limits         []Override
+}
+
+// Plan is what the given schedule says of itself.
+type Plan struct {
+	Place        string
+	SHA256       []string // of each schedule in it
+	Requests     int64
+	InputTokens  int64
+	OutputTokens int64
+	SpanNS       int64
+}
+
+// state is what checks read.
+type state struct {
+	Input
+	sum       *summary.Summary
+	rows      slo.Rows
+	headers   []run.Header
+	details   []run.Detail
+	decisions []slo.Decision // on the sides that the objectives name
+	sent      []slo.Decision // the same objectives on the sent side
+	sentAt    []int          // their places in the set
+	wire      []slo.Decision
+	wireAt    []int
+	ttft, gap float64 // L_ttft and L_gap, NaN when absent
+	asap      bool
+}
+
+func newState(in Input) (*state, error) {
+	s := &state{Input: in, sum: in.Summary, ttft: math.NaN(), gap: math.NaN()}
+	for i, p := range in.Summary.Parts {
+		var h run.Header
+		if err := json.Unmarshal(p.Header, &h); err != nil {
+			return nil, &formats.SyntaxError{Place: in.Place, What: fmt.Sprintf("parts[%d].header", i), Err: err}
+		}
+		var d run.Detail
+		if err := json.Unmarshal(p.End.Detail, &d); err != nil {
+			return nil, &formats.SyntaxError{Place: in.Place, What: fmt.Sprintf("parts[%d].end.detail", i), Err: err}
+		}
+		s.headers, s.details = append(s.headers, h), append(s.details, d)
+		s.asap = s.asap || h.Timing == "asap"
+	}
+	if in.Columns != nil {
+		s.rows = slo.NewRows(in.Columns)
+	}
+	s.decide()
+	return s, nil
+}
+
+// decide decides the objectives first, since some limits of checks depend on them.
+func (s *state) decide() {
+	e := slo.Evidence{Columns: s.Columns, FromNS: s.sum.Window.FromNS, ToNS: s.sum.Window.ToNS, Series: s.sum.Series}
+	s.decisions = slo.Decide(s.Set, e)
+	var on []slo.Objective
+	on, s.sentAt = slo.On(s.Set, slo.Sent)
+	s.sent = slo.Decide(on, e)
+	on, s.wireAt = slo.On(s.Set, slo.Wire)
+	s.wire = slo.Decide(on, e)
+	for i, d := range s.decisions {
+		if s.failsSent(i) {
+			continue // the server misses it by itself: no client time decides it
+		}
+		for _, l := range d.Limits {
+			s.tighten(l)
+		}
+		if d.Objective.Kind == slo.Quantile {
+			s.tighten(d.Objective.Limit)
+		}
+	}
+}
+
+// failsSent reports whether objective i also fails when time starts at the write.
+func (s *state) failsSent(i int) bool {
+	for k, at := range s.sentAt {
+		if at == i && s.sent[k].Result == slo.Fail {
+			return true
+		}
+	}
+	return false
+}
+
+// tighten lowers L_ttft and L_gap to a limit of the set.
+func (s *state) tighten(l slo.Limit) {
+	v := float64(l.BaseNS)
+	if s.Columns != nil {
+		v = float64(s.rows.Tightest(l))
+	}
+	switch l.Metric {
+	case "ttft", "ttfo":
+		s.ttft = least(s.ttft, v)
+	case "tpot", "icl_mean", "icl_p99", "icl_max":
+		s.gap = least(s.gap, v)
+	}
+}
+
+// least is the smaller of two numbers that may be absent (NaN).
+func least(a, b float64) float64 {
+	if math.IsNaN(a) || b < a {
+		return b
+	}
+	return a
+}
+
+// scalar returns a scalar of the summary; one that is absent has a reason.
+func (s *state) scalar(id string) summary.Scalar {
+	i := slices.IndexFunc(s.sum.Scalars, func(x summary.Scalar) bool { return x.ID == id })
+	if i < 0 {
+		return summary.Scalar{ID: id, Reason: "the summary has no " + id}
+	}
+	x := s.sum.Scalars[i]
+	if x.Value == nil && x.Reason == "" {
+		x.Reason = id + " was not measured"
+	}
+	return x
+}
+
+// take fills a term from a scalar: its value through f (nil: as it is), or its reason.
+func (s *state) take(out *finding, term, id string, f func(float64) float64) bool {
+	x := s.scalar(id)
+	if x.Value == nil {
+		out.unknown(term, x.Reason)
+		return false
+	}
+	v := *x.Value
+	if f != nil {
+		v = f(v)
+	}
+	out.value(term, v, x.N)
+	out.see(term, x.Evidence)
+	return true
+}
+
+// metric returns the distribution of id on a side, preferring the planned population.
+func (s *state) metric(id, side string) *summary.Metric {
+	var found *summary.Metric
+	for i := range s.sum.Metrics {
+		m := &s.sum.Metrics[i]
+		if m.ID == id && m.Side == side && (found == nil || m.Population == "planned") {
+			found = m
+		}
+	}
+	return found
+}
+
+// level returns a published percentile.
+func level(m *summary.Metric, thousandths int64) (summary.Percentile, bool) {
+	if m != nil {
+		for _, p := range m.Percentiles {
+			if p.Level == thousandths {
+				return p, true
+			}
+		}
+	}
+	return summary.Percentile{}, false
+}
+
+// flag returns an effective flag of the run, "" when it is not set or off.
+func (s *state) flag(name string) string {
+	for _, h := range s.headers {
+		switch v := h.Flags[name]; v {
+		case "", "0", "0s", "false", "off", "none":
+		default:
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,166 @@
+package rule
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"hydrant/cmd/judge/internal/slo"
+	"hydrant/formats"
+	"hydrant/formats/run"
+	"hydrant/formats/summary"
+	"hydrant/formats/verdict"
+)
+
+// rows is the size of the run that tests perturb: 700 s at 20 requests a second.
+const rows = 14000
+
+// sample returns a run without any fault: every check of A, B and D1 is OK.
+func sample() Input {
+	c := summary.NewColumns(rows)
+	for name, v := range map[string]int64{ // offsets from the planned time where the name says _ns
+		"u_ns": 0, "dispatched_ns": 20e3, "conn_asked_ns": 30e3, "end_ns": 2e9,
+	} {
+		for i := range rows {
+			c.Ints[name][i] = formats.Some(int64(i)*50e6 + v)
+		}
+	}
+	for name, v := range map[string]int64{
+		"in_window": 1, "sent": 1, "send_lag_ns": 30e3,
+		"ttft_user_ns": 400e6, "ttft_sent_ns": 399e6, "tpot_user_ns": 20e6, "e2e_user_ns": 2e9,
+		"planned_input_tokens": 100, "planned_output_tokens": 80, "input_tokens": 100, "output_tokens": 80, "token_events": 80,
+	} {
+		for i := range rows {
+			c.Ints[name][i] = formats.Some(v)
+		}
+	}
+	for i := range rows {
+		c.Ints["request_id"][i], c.Ints["worker"][i] = formats.Some(int64(i)), formats.Some(int64(i%2))
+		c.Strings["outcome"][i] = run.OK
+	}
+	s := &summary.Summary{
+		Window:   summary.Window{FromNS: 0, ToNS: 700e9, LoadTo: (rows - 1) * 50e6},
+		Plan:     summary.Plan{Requests: rows, InputTokens: rows * 100, OutputTokens: rows * 80, InWindow: rows, Rows: rows, Distinct: rows},
+		Outcomes: []summary.Outcome{{Name: run.OK, N: rows, InWindow: rows}},
+		Clients:  []summary.Client{{Worker: 0, Rows: 700}, {Worker: 1, Rows: 700}},
+	}
+	for id, v := range map[string]float64{
+		"conservation": 0, "order_rows": 0, "order_over": 0, "order_max_ns": 0, "early_sends": 0, "clock_drift_ns": 20e3,
+		"dispatched_gap": 0, "completed_gap": 0, "count_gap": 0.001, "mixed_source": 0, "tpot_first_assumed": rows,
+		"tokens_per_event": 1, "token_event_share": 1, "gap_share": 1, "cache_excess": 0, "sent_share": 1,
+		"window_count": 700, "window_short_share": 0, "window_min": 1, "rate_ratio": 1,
+		"idc_planned_100ms": 1, "idc_mean_100ms": 2, "idc_windows_100ms": 7000, "idc_ratio_100ms": 3, // too few per window to count
+		"idc_planned_1s": 1, "idc_mean_1s": 20, "idc_windows_1s": 700, "idc_ratio_1s": 1,
+		"idc_planned_10s": 1, "idc_mean_10s": 200, "idc_windows_10s": 70, "idc_ratio_10s": 1,
+		"turn_rows": 10, "turn_disorder": 0, "turn_send_lag_p99_ns": 1e6, "input_error": 0, "output_error": 0,
+		"length_miss_share": 0, "conn_slow_share": 0, "local_errors": 0, "sent_rps": 20,
+		"cpu_per_event": 9000, "event_ceiling": 200e3,
+	} {
+		s.Scalars = append(s.Scalars, summary.Scalar{ID: id, Value: &v, N: rows})
+	}
+	slices.SortFunc(s.Scalars, func(a, b summary.Scalar) int { return compare(a.ID, b.ID) })
+	in := Input{Place: "test", Summary: s, Columns: c, Options: Options{Build: "hydrant test", AcceptUnproven: true}}
+	in.part(func(h *run.Header, d *run.Detail, e *summary.PartEnd) {})
+	return in
+}
+
+func compare(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// part replaces the one part of a sample by a good one with a change.
+func (in *Input) part(change func(*run.Header, *run.Detail, *summary.PartEnd)) {
+	h := run.Header{Endpoint: "chat", Model: "sim", Streaming: true, Engine: "http", Timing: "schedule", Workers: 2, Seed: 7,
+		Target: []string{"http://127.0.0.1:8000"}, Host: run.Host{Hostname: "lab", BootID: "b1", CPUsAllowed: 2}}
+	d := run.Detail{
+		Workers:        []run.WorkerExit{{Worker: 0, PID: 11, Rows: rows / 2}, {Worker: 1, PID: 12, Rows: rows / 2}},
+		Clocks:         []run.Clock{{Worker: 0, BootID: "b1"}, {Worker: 1, BootID: "b1"}},
+		ScheduleSHA256: []string{"aa11"},
+	}
+	e := summary.PartEnd{Status: run.Complete, Planned: rows, RequestsRows: rows, ClientRows: 1400, SHA256: "cc33"}
+	change(&h, &d, &e)
+	header, err := json.Marshal(h)
+	if err != nil {
+		panic(err)
+	}
+	if e.Detail, err = json.Marshal(d); err != nil {
+		panic(err)
+	}
+	in.Summary.Parts = []summary.Part{{Header: header, End: e}}
+}
+
+// set changes one scalar.
+func (in *Input) set(id string, v float64) {
+	for i := range in.Summary.Scalars {
+		if in.Summary.Scalars[i].ID == id {
+			in.Summary.Scalars[i].Value = &v
+			return
+		}
+	}
+	panic("no scalar " + id)
+}
+
+// forget removes the value of one scalar.
+func (in *Input) forget(id string) {
+	for i := range in.Summary.Scalars {
+		if in.Summary.Scalars[i].ID == id {
+			in.Summary.Scalars[i].Value = nil
+			in.Summary.Scalars[i].Reason = "forgotten by the test"
+			return
+		}
+	}
+	panic("no scalar " + id)
+}
+
+// column sets one column of the rows from first on.
+func (in *Input) column(name string, first int, v int64) {
+	for i := first; i < in.Columns.N; i++ {
+		in.Columns.Ints[name][i] = formats.Some(v)
+	}
+}
+
+// slos adds objectives.
+func (in *Input) slos(texts ...string) {
+	for _, text := range texts {
+		o, err := slo.Parse("test", text)
+		if err != nil {
+			panic(err)
+		}
+		in.Set = append(in.Set, o...)
+	}
+}
+
+// limit changes limits.
+func (in *Input) limit(texts ...string) {
+	for _, text := range texts {
+		o, err := ParseOverride(text)
+		if err != nil {
+			panic(err)
+		}
+		in.Options.Limits = append(in.Options.Limits, o)
+	}
+}
+
+func judge(t *testing.T, in Input) *verdict.Verdict {
+	t.Helper()
+	v, err := Judge(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func check(t *testing.T, v *verdict.Verdict, id string) verdict.Check {
+	t.Helper()
+	i := slices.IndexFunc(v.Checks, func(c verdict.Check) bool { return c.ID == id })
+	if i < 0 {
+		t.Fatalf("no check %s", id)
+	}
+	return v.Checks[i]
+}

@@ -1,0 +1,92 @@
+package rule
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"hydrant/cmd/judge/internal/slo"
+	"hydrant/formats/run"
+	"hydrant/internal/stats"
+)
+
+// shortWindow is D1's limit under --short.
+const shortWindow = 30e9
+
+func duration(s *state, f *finding) {
+	w := s.sum.Window
+	length := float64(w.ToNS - w.FromNS)
+	if s.Options.Short {
+		f.limit("window", shortWindow)
+	}
+	f.value("window", length, s.sum.Plan.InWindow)
+	if s.Options.Short {
+		f.skip("e2e", "waived by --short")
+		return
+	}
+	if s.Columns == nil {
+		m := s.metric("e2e", "user")
+		if p, ok := level(m, 990); ok && p.Value.Valid && p.Value.V > 0 {
+			f.value("e2e", length/float64(p.Value.V), m.N)
+		} else {
+			f.unknown("e2e", "the summary has no per-request columns")
+		}
+		return
+	}
+	var e2e []int64
+	answered := false
+	for i := range s.Columns.N {
+		if s.Columns.Ints["in_window"][i].Or(0) != 1 || s.Columns.Strings["outcome"][i] != run.OK {
+			continue
+		}
+		answered = true
+		if v := s.Columns.Ints["e2e_user_ns"][i]; v.Valid && v.V > 0 {
+			e2e = append(e2e, v.V)
+		}
+	}
+	switch n := int64(len(e2e)); {
+	case n > 0:
+		slices.Sort(e2e)
+		p99 := e2e[stats.NearestRank(n, 990)-1]
+		f.value("e2e", length/float64(p99), n)
+		f.see("e2e", fmt.Sprintf("p99 of E2E %.4g s", float64(p99)/1e9))
+	case answered:
+		f.unknown("e2e", "no answer has an end-to-end time")
+	default:
+		f.skip("e2e", "no request was answered")
+	}
+}
+
+// enough is D5 for the check list; each objective carries its own.
+func enough(s *state, f *finding) {
+	least, unsettled, n := math.Inf(1), 0, int64(0)
+	undecided, rates := "", 0
+	for _, d := range s.decisions {
+		switch {
+		case d.Objective.Kind == slo.Rate:
+			rates++
+			continue
+		case !d.Decided:
+			undecided = d.Reason
+			continue
+		}
+		if !d.Settled {
+			unsettled++
+			f.see("unsettled", d.Objective.Text)
+		}
+		if d.D5() < least {
+			least, n = d.D5(), d.N
+			f.see("n_eff", d.Objective.Text)
+		}
+	}
+	switch {
+	case len(s.decisions) == rates:
+		f.skipAll("no objective over requests")
+	case undecided != "":
+		f.unknown("n_eff", undecided)
+		f.unknown("unsettled", undecided)
+	default:
+		f.value("n_eff", least, n)
+		f.value("unsettled", float64(unsettled), n)
+	}
+}

@@ -13,6 +13,13 @@ func appendInt(b []byte, v formats.Int) []byte {
 	return binary.AppendVarint(append(b, 1), v.V)
 }
 
+func appendBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
 func appendBytes[T string | ~[]byte](b []byte, s T) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }

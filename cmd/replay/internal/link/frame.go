@@ -36,6 +36,7 @@ const (
 	KindSent                    // Stamps
 	KindRows                    // Rows
 	KindClient                  // []run.Client
+	KindFault                   // Fault: the load cannot go on as planned
 	KindBye                     // Bye, once, last
 )
 

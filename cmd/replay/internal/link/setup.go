@@ -5,10 +5,8 @@ import "hydrant/formats/run"
 // Setup is all a worker needs to know before its first job. It travels over the pipe
 // and not as arguments, because it may hold secrets.
 type Setup struct {
-	Worker     int      // number of this worker, from 0
-	Parent     int      // process id
-	Build      string   // of the parent: a worker of another build refuses
-	GOMAXPROCS int      //
+	Worker     int // number of this worker, from 0
+	GOMAXPROCS int
 	URLs       []string // base URLs; a session keeps one
 	Endpoint   string   // chat, completions, …
 	Prompt     string   // tokens or text
@@ -25,7 +23,7 @@ type Setup struct {
 	GraceNS    int64 // how long requests in flight may go on after a stop
 	CancelPPM  int64 // share of requests the plan cuts short
 	CancelNS   int64 // after this long from dispatch
-	SpinNS     int64 // busy wait before each instant
+	SpinNS     int64 // woken this much before each instant, then busy
 }
 
 // Start tells the epoch; from it on jobs are dispatched at their instants.
@@ -45,12 +43,17 @@ type Hello struct {
 	BootID string
 }
 
+// Fault says why a request could not be made as planned. The parent ends the run.
+type Fault struct {
+	Text string
+	Hint string
+}
+
 // Bye is a worker's last word, after its last row.
 type Bye struct {
 	Rows      int64
-	Fault     string // why its load is not whole although it ended; empty: it is
-	StartNS   int64  // wall − monotonic when the worker started
-	EndNS     int64  // and when it ended
-	CPUUserNS int64  // of its whole life
+	StartNS   int64 // wall − monotonic when the worker started
+	EndNS     int64 // and when it ended
+	CPUUserNS int64 // of its whole life
 	CPUSysNS  int64
 }

@@ -1,0 +1,292 @@
+package drive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"hydrant/cmd/replay/internal/clock"
+	"hydrant/cmd/replay/internal/link"
+	"hydrant/formats/run"
+)
+
+// How far the parent reads ahead. Workers need the time to build bodies; the counts
+// bound memory whatever the rate. A line that is due already passes up to the larger
+// counts: sessions that run behind the plan must not hold up the others.
+const (
+	lookAhead  = 10 * time.Second
+	aheadLines = 16 << 10
+	aheadBytes = 256 << 20
+	lateLines  = 256 << 10
+	lateBytes  = 1 << 30
+)
+
+const (
+	primeTime = 2 * time.Second        // for the first lines to come through a pipe, from the first on
+	readyTime = time.Minute            // for their bodies to be built
+	startLead = 200 * time.Millisecond // from the order to start to the epoch
+	restTime  = 5 * time.Second        // to read the rest of the schedule after a stop
+	restIdle  = time.Second            // without a line: the pipe has gone quiet
+)
+
+// prime gives the workers what is due first and waits until it is prepared, so that no
+// request is late because of the start. A fault found here ends the run before any
+// load. It returns the line that it read too far, or the end.
+func (d *drive) prime(ctx context.Context) (held *fed, err error) {
+	var late <-chan time.Time
+	for n := 0; held == nil && n < aheadLines; n++ {
+		select {
+		case f := <-d.lines:
+			switch {
+			case f.err != nil && !errors.Is(f.err, io.EOF):
+				return nil, f.err
+			case f.err != nil || f.line.at.Valid && f.line.at.V > int64(lookAhead):
+				held = &f
+			default:
+				d.give(f.line)
+			}
+		case <-late:
+			n = aheadLines
+		case <-ctx.Done():
+			return nil, interrupted(ctx)
+		case <-d.stopped:
+			return nil, d.reason()
+		}
+		if late == nil {
+			late = time.After(primeTime)
+		}
+	}
+	for _, m := range d.crew {
+		m.send(frame{kind: link.KindPrime}, d.stopped)
+	}
+	return held, d.await(ctx, readyTime, "word that the first bodies are ready", func(m *member) bool { return m.ready })
+}
+
+// begin opens the output, fixes the epoch and gives the order to start.
+func (d *drive) begin() (*Spool, error) {
+	out, err := d.o.Open()
+	if err != nil {
+		return nil, err
+	}
+	spool, err := d.o.Spool()
+	if err != nil {
+		return nil, err
+	}
+	e := clock.Epoch()
+	e.MonotonicNS += int64(startLead)
+	e.WallNS += int64(startLead)
+	h := d.o.Header
+	h.Epoch = e
+	s, err := newSink(out, h, spool)
+	if err != nil {
+		spool.Remove()
+		return nil, err
+	}
+	d.sink.Store(s)
+	d.mu.Lock()
+	d.clock, d.begun = clock.New(e), true
+	d.mu.Unlock()
+	for _, m := range d.crew {
+		m.sendJSON(link.KindStart, link.Start{Epoch: e})
+	}
+	return spool, nil
+}
+
+// give hands a line to its worker.
+func (d *drive) give(l *line) {
+	d.mu.Lock()
+	d.plan(l)
+	m := d.crew[l.worker]
+	d.ledger.add(l.id, &debt{worker: l.worker, job: l.slim, size: int64(len(l.job))})
+	d.mu.Unlock()
+	m.send(frame{link.KindJob, l.job}, d.stopped)
+}
+
+// plan counts a line of the plan. The caller holds the mutex.
+func (d *drive) plan(l *line) {
+	d.totals.planned++
+	d.totals.input.add(l.in)
+	d.totals.output.add(l.out)
+	if l.at.Valid {
+		d.live.planned(l.at.V)
+	}
+}
+
+// deliver gives lines to workers as their time comes near, until the plan ends or the
+// run is stopped.
+func (d *drive) deliver(ctx context.Context, held *fed) {
+	for {
+		var f fed
+		if held != nil {
+			f, held = *held, nil
+		} else {
+			select {
+			case f = <-d.lines:
+			case <-ctx.Done():
+				d.stop(run.Interrupted, interrupted(ctx), d.o.Grace)
+				return
+			case <-d.stopped:
+				return
+			}
+		}
+		switch {
+		case errors.Is(f.err, io.EOF):
+			d.exhausted = true
+			d.mu.Lock()
+			d.live.whole = true
+			d.mu.Unlock()
+			return
+		case f.err != nil:
+			d.exhausted = true
+			d.fail(f.err)
+			return
+		case !d.gate(ctx, f.line):
+			d.decline(f.line)
+			return
+		}
+		d.give(f.line)
+	}
+}
+
+// gate waits until l may go to its worker; false when the run was stopped instead.
+func (d *drive) gate(ctx context.Context, l *line) bool {
+	for {
+		d.mu.Lock()
+		now, lines, bytes := d.now(), d.ledger.waiting, d.ledger.bytes
+		d.mu.Unlock()
+		wait := time.Duration(-1) // until something moves
+		switch {
+		case d.stopping():
+			return false
+		case l.at.Valid && l.at.V <= now:
+			if lines < lateLines && bytes < lateBytes {
+				return true
+			}
+		case l.at.Valid && l.at.V-now > int64(lookAhead):
+			wait = time.Duration(l.at.V - now - int64(lookAhead))
+		case lines < aheadLines && bytes < aheadBytes:
+			return true
+		case l.at.Valid:
+			wait = time.Duration(l.at.V - now)
+		}
+		var timer *time.Timer
+		var after <-chan time.Time
+		if wait >= 0 {
+			timer = time.NewTimer(wait)
+			after = timer.C
+		}
+		select {
+		case <-after:
+		case <-d.moved:
+		case <-d.stopped:
+		case <-ctx.Done():
+			d.stop(run.Interrupted, interrupted(ctx), d.o.Grace)
+		}
+		if timer != nil {
+			timer.Stop()
+		}
+	}
+}
+
+// settle waits until every worker has ended. After a stop it makes rows of what is left
+// of the schedule meanwhile, and kills who does not end in time.
+func (d *drive) settle(ctx context.Context) {
+	for _, m := range d.crew {
+		go m.send(frame{kind: link.KindFinish}, nil)
+	}
+	for _, m := range d.crew {
+		if !d.awaitEnd(ctx, m) {
+			break
+		}
+	}
+	if !d.stopping() {
+		return
+	}
+	end := time.NewTimer(d.o.Grace + killAfter)
+	defer end.Stop()
+	d.declineRest()
+	for _, m := range d.crew {
+		select {
+		case <-m.ended:
+			continue
+		case <-end.C:
+		}
+		for _, m := range d.crew {
+			select {
+			case <-m.ended:
+			default:
+				d.fail(fmt.Errorf("worker %d (pid %d) did not end within %s", m.index, m.pid, d.o.Grace+killAfter))
+				m.kill()
+			}
+		}
+		break
+	}
+	for _, m := range d.crew {
+		<-m.ended
+	}
+}
+
+// awaitEnd waits for the end of a worker; false when the run was stopped instead.
+func (d *drive) awaitEnd(ctx context.Context, m *member) bool {
+	select {
+	case <-m.ended:
+		return true
+	case <-d.stopped:
+	case <-ctx.Done():
+		d.stop(run.Interrupted, interrupted(ctx), d.o.Grace)
+	}
+	return false
+}
+
+// decline makes the row of a line that no worker was given.
+func (d *drive) decline(l *line) {
+	d.mu.Lock()
+	d.plan(l)
+	d.mu.Unlock()
+	j, err := link.DecodeJob(l.slim)
+	if err != nil {
+		d.fail(err)
+		return
+	}
+	row := planned(j)
+	row.Outcome, row.Error = run.NotSent, d.reason().Error()
+	d.ownRow(row)
+}
+
+// declineRest makes the rows of the plan that was not delivered. A schedule that does
+// not end soon, as one from a living pipe, is left where it is.
+func (d *drive) declineRest() {
+	end := time.After(restTime)
+	for !d.exhausted && d.sink.Load().healthy() {
+		idle := time.NewTimer(restIdle)
+		select {
+		case f := <-d.lines:
+			if f.err != nil {
+				d.exhausted = true
+			} else {
+				d.decline(f.line)
+			}
+		case <-idle.C:
+			return
+		case <-end:
+			return
+		}
+		idle.Stop()
+	}
+}
+
+// dismiss ends what is left of the workers.
+func (d *drive) dismiss() {
+	for _, m := range d.crew {
+		select {
+		case <-m.ended:
+		default:
+			m.kill()
+		}
+	}
+	for _, m := range d.crew {
+		<-m.ended
+	}
+}

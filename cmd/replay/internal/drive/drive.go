@@ -1,0 +1,204 @@
+// Package drive is the parent of a replay: it reads the schedule ahead, gives whole
+// sessions to worker processes, forwards their rows, and sees to it that every planned
+// request has exactly one row, whatever happens to workers, schedule or output.
+//
+// Run is the whole of it. The parent is never on the path of a request.
+//
+// A stop (a signal, a dead worker, a schedule that turns out bad) ends the dispatching
+// everywhere: what is in flight may go on for the grace, what was not sent becomes
+// not_sent rows. A run that lost a worker stops too, since its load is no longer the
+// planned one and nothing after that could be used.
+package drive
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"hydrant/cmd/replay/internal/clock"
+	"hydrant/cmd/replay/internal/link"
+	"hydrant/formats/run"
+	"hydrant/formats/schedule"
+)
+
+// Options of a run.
+type Options struct {
+	Schedule    *schedule.Reader
+	Executable  string // of the worker processes
+	Workers     int
+	Setup       link.Setup // for every worker; Worker is filled in
+	Requests    int64      // the plan ends after this many lines; 0: none
+	ServerBlock int64      // tokens per block of the server's prefix cache, for expected_cached_tokens
+	Grace       time.Duration
+
+	Header run.Header                    // everything but the epoch
+	Open   func() (io.Writer, error)     // opens the output; called when the load is about to start
+	Spool  func() (*Spool, error)        // opens the file for client rows, after Open
+	Warn   func(format string, a ...any) // one line for the user
+	Live   func(Snapshot)                // called once a second while the run lasts; may be nil
+}
+
+// Spool is where client rows wait.
+type Spool struct {
+	io.ReadWriteSeeker
+	Remove func()
+}
+
+// Result is what became of a run that was written to its end.
+type Result struct {
+	Status         string
+	Reason         string
+	Planned        int64
+	Sent           int64
+	Outcomes       []run.Outcome
+	LagP50, LagP99 time.Duration
+	CPUP95         float64 // of one worker, in CPUs
+	CPUPerEvent    time.Duration
+	Workers        int
+	ScheduleSHA256 []string
+	PlanEnded      bool // --requests or --duration ended the plan
+}
+
+// drive is the state of a run.
+type drive struct {
+	o     Options
+	crew  []*member
+	feed  *feeder
+	lines chan fed
+
+	mu      sync.Mutex
+	ledger  *ledger
+	totals  *totals
+	live    live
+	status  string
+	cause   error // why the status is not complete, as the user is told
+	stopped chan struct{}
+	moved   chan struct{} // holds one: the ledger or a worker's state changed
+	epoch   run.Epoch     // zero before the start
+	clock   clock.Clock
+	begun   bool
+
+	sink      atomic.Pointer[sink] // nil before the start
+	exhausted bool                 // the reader of lines has ended; owned by Run's goroutine
+}
+
+// fed is a line or why there is none.
+type fed struct {
+	line *line
+	err  error
+}
+
+// Run replays the schedule. A nil error means the run is whole and complete. With a
+// Result and an error the run was written to its end, with the status that Result says;
+// with an error alone there is no whole run. ctx ends a run with cause.
+func Run(ctx context.Context, o Options) (*Result, error) {
+	d := &drive{o: o, ledger: newLedger(), totals: newTotals(), status: run.Complete,
+		stopped: make(chan struct{}), moved: make(chan struct{}, 1), lines: make(chan fed, 256)}
+	d.feed = &feeder{r: o.Schedule, workers: o.Workers, serverBlock: o.ServerBlock, requests: o.Requests, duration: time.Duration(o.Setup.DurationNS)}
+	quit := make(chan struct{})
+	defer close(quit)
+	if err := d.muster(ctx); err != nil {
+		d.dismiss()
+		return nil, err
+	}
+	defer d.dismiss()
+	go d.readLines(quit)
+	held, err := d.prime(ctx)
+	if err != nil {
+		return nil, err
+	}
+	spool, err := d.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer spool.Remove()
+	stopLive := d.tell()
+	d.deliver(ctx, held)
+	d.settle(ctx)
+	stopLive()
+	return d.end()
+}
+
+// stop ends the dispatching. The first cause is kept; a failure beats an interruption.
+func (d *drive) stop(status string, cause error, grace time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	first := d.status == run.Complete
+	if first || status == run.Failed && d.status == run.Interrupted {
+		d.status, d.cause = status, cause
+	}
+	if !first {
+		return
+	}
+	close(d.stopped)
+	b, err := json.Marshal(link.Stop{Reason: cause.Error(), GraceNS: int64(grace)})
+	if err != nil {
+		panic("internal error: " + err.Error())
+	}
+	for _, m := range d.crew {
+		go m.send(frame{link.KindStop, b}, nil) // never waits for a worker that hangs
+	}
+}
+
+// fail stops the run because of err.
+func (d *drive) fail(err error) { d.stop(run.Failed, err, d.o.Grace) }
+
+// reason returns why the run was stopped, nil when it was not.
+func (d *drive) reason() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.cause
+}
+
+// stopping reports whether the run was stopped.
+func (d *drive) stopping() bool {
+	select {
+	case <-d.stopped:
+		return true
+	default:
+		return false
+	}
+}
+
+// stir wakes whoever waits for a change.
+func (d *drive) stir() {
+	select {
+	case d.moved <- struct{}{}:
+	default:
+	}
+}
+
+// now returns the offset from the epoch, 0 before it.
+func (d *drive) now() int64 {
+	if !d.begun {
+		return 0
+	}
+	return max(d.clock.Now(), 0)
+}
+
+// readLines reads the schedule beside the rest, so that a slow pipe holds up nobody.
+func (d *drive) readLines(quit <-chan struct{}) {
+	for {
+		l, err := d.feed.next()
+		select {
+		case d.lines <- fed{l, err}:
+		case <-quit:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// interrupted returns why ctx ended.
+func interrupted(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return errors.New("interrupted")
+}

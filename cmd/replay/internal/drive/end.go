@@ -1,0 +1,68 @@
+package drive
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"hydrant/formats/run"
+)
+
+// end writes the end of the run and says what became of it.
+func (d *drive) end() (*Result, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.totals
+	if n := len(d.ledger.owed); n > 0 {
+		return nil, fmt.Errorf("internal error: %d requests have no row", n)
+	}
+	e := run.End{Status: d.status, Planned: t.planned}
+	detail := &e.Detail
+	if d.cause != nil {
+		detail.Reason = d.cause.Error()
+		if !d.exhausted {
+			detail.Reason += "; the schedule was not read to its end"
+		}
+	}
+	cpu := t.cpuTime
+	for _, m := range d.crew {
+		detail.Workers = append(detail.Workers, m.exitRecord())
+		if m.bye != nil && m.hello != nil {
+			detail.Clocks = append(detail.Clocks, run.Clock{Worker: m.index, BootID: m.hello.BootID, StartNS: m.bye.StartNS, EndNS: m.bye.EndNS})
+			detail.Totals.CPUUserNS += m.bye.CPUUserNS
+			detail.Totals.CPUSystemNS += m.bye.CPUSysNS
+		}
+	}
+	if d.exhausted { // the reader has ended, its trailers are whole
+		trailers := d.feed.r.Trailers()
+		for _, tr := range trailers {
+			detail.ScheduleSHA256 = append(detail.ScheduleSHA256, tr.SHA256)
+		}
+		if n := len(trailers); n > 0 && d.feed.whole {
+			raw, err := json.Marshal(trailers[n-1])
+			if err != nil {
+				return nil, err
+			}
+			detail.ScheduleEnd = raw
+		}
+	}
+	detail.Outcomes = t.outcomeList()
+	detail.PlannedTokens = run.PlannedTokens{Input: t.input.summary(), Output: t.output.summary()}
+	detail.Totals.DurationNS = d.now()
+	detail.Totals.BytesSent, detail.Totals.BytesReceived, detail.Totals.TokenEvents = t.bytesSent, t.bytesReceived, t.tokenEvents
+	if err := d.sink.Load().close(e); err != nil {
+		return nil, err
+	}
+	r := &Result{Status: d.status, Reason: detail.Reason, Planned: t.planned, Sent: t.sent, Outcomes: detail.Outcomes,
+		Workers: len(d.crew), ScheduleSHA256: detail.ScheduleSHA256, PlanEnded: d.exhausted && d.feed.planEnd}
+	if q := t.lag.Quantiles([]int64{500, 990}); q != nil {
+		r.LagP50, r.LagP99 = time.Duration(q[0]), time.Duration(q[1])
+	}
+	if q := t.cpu.Quantiles([]int64{950}); q != nil {
+		r.CPUP95 = float64(q[0]) / float64(time.Second)
+	}
+	if t.tokenEvents > 0 {
+		r.CPUPerEvent = cpu / time.Duration(t.tokenEvents)
+	}
+	return r, d.cause
+}

@@ -1,0 +1,130 @@
+package worker
+
+import (
+	"hash/fnv"
+	"net/http"
+	"sync"
+	"time"
+
+	"hydrant/cmd/replay/internal/endpoint"
+	"hydrant/cmd/replay/internal/link"
+	"hydrant/cmd/replay/internal/prompt"
+	"hydrant/cmd/replay/internal/wire"
+	"hydrant/formats/run"
+)
+
+// composer builds what is sent. compose belongs to the preparer, the rest may be called
+// by any goroutine.
+type composer struct {
+	setup   link.Setup
+	e       *endpoint.Endpoint
+	bodies  *endpoint.Bodies
+	prompts *prompt.Builder
+	text    []byte // scratch of compose
+	header  http.Header
+	buffers sync.Pool // of *[]byte, bodies that were sent
+	threads
+}
+
+func newComposer(s link.Setup) (*composer, error) {
+	e, err := endpoint.Lookup(s.Endpoint)
+	if err != nil {
+		return nil, err
+	}
+	list, err := PromptList(prompt.Kind(s.Prompt))
+	if err != nil {
+		return nil, err
+	}
+	c := &composer{setup: s, e: e, header: s.Header, prompts: prompt.NewBuilder(prompt.Source{Seed: s.Seed, List: list})}
+	c.bodies, err = e.Bodies(endpoint.Options{Model: s.Model, Stream: s.Stream, IgnoreEOS: s.PinOutput, MinTokens: s.PinOutput})
+	return c, err
+}
+
+// PromptList returns what prompts of a kind are made of.
+func PromptList(k prompt.Kind) (*prompt.List, error) {
+	if k == prompt.Tokens {
+		return prompt.TokenRange(prompt.FirstToken, prompt.LastToken)
+	}
+	return prompt.Words(), nil
+}
+
+// compose builds the request of f. It depends on the seed and the line alone, and for a
+// delta on the live replies before it.
+func (c *composer) compose(f *flight) (*wire.Prepared, error) {
+	r := &f.job.Request
+	in := endpoint.Input{Model: r.Model, OutputTokens: r.OutputTokens, Body: r.Body, Extra: r.Extra, Kind: c.prompts.Source().List.Kind()}
+	var err error
+	if in.History, err = c.history(r); err != nil {
+		return nil, err
+	}
+	if r.Body == nil {
+		var runs [][2]int64
+		if r.Blocks != nil {
+			runs = r.Blocks.Add
+		}
+		if c.text, _, err = c.prompts.Build(c.text[:0], r, runs, f.job.Block); err != nil {
+			return nil, err
+		}
+		in.Prompt = c.text
+	}
+	buf, _ := c.buffers.Get().(*[]byte)
+	if buf == nil {
+		buf = new([]byte)
+	}
+	body, stream, err := c.bodies.Build((*buf)[:0], &in)
+	if err != nil {
+		return nil, err
+	}
+	p := &wire.Prepared{ID: r.ID, URL: c.url(r.Session) + c.e.Path, Header: c.header, Body: body, Endpoint: c.e,
+		Stream: stream, Chunks: c.setup.Chunks, KeepReply: in.History != nil}
+	if cut(c.setup.Seed, r.ID, c.setup.CancelPPM) {
+		p.CancelAfter = time.Duration(c.setup.CancelNS)
+	}
+	return p, nil
+}
+
+// learn takes the reply of a session that goes on with it, and the body's memory back.
+func (c *composer) learn(f *flight, row *run.Request) {
+	var reply []byte
+	if f.prepared != nil {
+		reply = f.prepared.Reply
+	}
+	c.end(&f.job.Request, row, reply)
+	if f.prepared != nil && row.DispatchedNS.Valid {
+		body := f.prepared.Body
+		f.prepared.Body = nil
+		c.buffers.Put(&body)
+	}
+}
+
+// url returns the target of a session: always the same one, whatever the workers.
+func (c *composer) url(session string) string {
+	if len(c.setup.URLs) == 1 {
+		return c.setup.URLs[0]
+	}
+	h := fnv.New64a()
+	h.Write([]byte("url/" + session))
+	return c.setup.URLs[mix(h.Sum64())%uint64(len(c.setup.URLs))]
+}
+
+// cut reports whether the plan cuts the answer to request id short, for a share of ppm.
+func cut(seed, id, ppm int64) bool {
+	return ppm > 0 && mix(mix(uint64(seed))+uint64(id))%1_000_000 < uint64(ppm)
+}
+
+// mix is the finaliser of SplitMix64 (Steele, Lea, Flood 2014).
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// secrets returns the values that must not appear in any text.
+func secrets(h http.Header) []string {
+	var all []string
+	for _, values := range h {
+		all = append(all, values...)
+	}
+	return all
+}

@@ -1,0 +1,125 @@
+package worker
+
+import (
+	"errors"
+
+	"hydrant/cmd/replay/internal/link"
+	"hydrant/cmd/replay/internal/wire"
+)
+
+// Budgets of prepared bodies, in bytes. A body of 100,000 tokens of text is about
+// 600 KB. Past aheadBudget the preparer waits for a dispatch; past heldBudget a body
+// that still waits for a predecessor is built when the predecessor has ended.
+const (
+	aheadBudget = 128 << 20
+	heldBudget  = 64 << 20
+)
+
+// nextToPrepare waits for a flight whose body is to be built; nil when there will be
+// no more. The caller builds it and calls ready.
+func (b *board) nextToPrepare() *flight {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for !b.closed {
+		if f := b.pickLocked(); f != nil {
+			b.building = true
+			return f
+		}
+		b.work.Wait()
+	}
+	return nil
+}
+
+func (b *board) pickLocked() *flight {
+	for len(b.urgent) > 0 {
+		f := b.urgent[0]
+		b.urgent = b.urgent[1:]
+		if !f.gone {
+			return f
+		}
+	}
+	for len(b.prepare) > 0 {
+		f := b.prepare[0]
+		switch {
+		case f.gone:
+		case f.waits > 0 && (f.needsReplies() || b.held >= heldBudget):
+			f.queued = false // built when released
+		case f.waits == 0 && b.ahead >= aheadBudget:
+			return nil
+		default:
+			b.prepare = b.prepare[1:]
+			return f
+		}
+		b.prepare = b.prepare[1:]
+	}
+	b.prepare = nil // lets the array go
+	return nil
+}
+
+// primed reports whether all that can be built ahead for now is built.
+func (b *board) primed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closed || !b.building && len(b.urgent) == 0 && (len(b.prepare) == 0 || b.ahead >= aheadBudget)
+}
+
+// ready notes that the body of f is built, at offset ns.
+func (b *board) ready(f *flight, p *wire.Prepared, ns int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f.queued, b.building = false, false
+	if f.gone {
+		return
+	}
+	f.prepared, f.preparedNS, f.size = p, ns, int64(len(p.Body))
+	if f.release {
+		b.ahead += f.size
+		b.queue.Push(f.due, f)
+	} else {
+		f.held = true
+		b.held += f.size
+	}
+}
+
+// refused notes that f cannot be built: true when its row is still to be made.
+func (b *board) refused(f *flight) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	f.queued, b.building = false, false
+	first := !f.gone
+	f.gone = true
+	return first
+}
+
+// prepareAll builds bodies ahead until there are no more.
+func (w *worker) prepareAll() {
+	for {
+		f := w.board.nextToPrepare()
+		if f == nil {
+			return
+		}
+		p, err := w.composer.compose(f)
+		switch {
+		case err == nil:
+			w.board.ready(f, p, max(w.now(), 0)) // built before the epoch: ready at it
+		case w.board.refused(f):
+			w.refuse(f, err)
+		}
+		_ = w.answerPrime() // a parent that is gone is noticed by its reader
+	}
+}
+
+// refuse makes the row of a request that cannot be sent. A session that has lost a reply
+// is no fault of the plan; anything else ends the run.
+func (w *worker) refuse(f *flight, err error) {
+	var lost *lostReply
+	if !errors.As(err, &lost) {
+		fault := link.Fault{Text: err.Error()}
+		var h interface{ Hint() string }
+		if errors.As(err, &h) {
+			fault.Hint = h.Hint()
+		}
+		_ = w.out.WriteJSON(link.KindFault, fault)
+	}
+	w.giveUp(f, err.Error())
+}

@@ -1,0 +1,89 @@
+package worker
+
+import (
+	"sync/atomic"
+	"time"
+
+	"hydrant/cmd/replay/internal/link"
+	"hydrant/formats/run"
+)
+
+// A batch is cut when it is full or when its first row is a second old, so that rows of
+// a quiet run are safe with the parent soon and those of a busy one compress well.
+const (
+	batchRows  = 1024        // well under what a batch may have
+	batchAge   = time.Second //
+	rowBacklog = 4096        // finished rows that wait for the encoder
+)
+
+// rows encodes finished rows and sends them to the parent. One goroutine runs it.
+type rows struct {
+	out *link.Writer
+	in  chan *run.Request
+	enc *run.Encoder
+
+	envelope []link.Row
+	buf      []byte
+	sent     int64
+	waiting  atomic.Int64 // rows handed over and not yet sent
+}
+
+func newRows(out *link.Writer) *rows {
+	return &rows{out: out, in: make(chan *run.Request, rowBacklog), enc: run.NewEncoder()}
+}
+
+// put hands a finished row over.
+func (r *rows) put(row *run.Request) {
+	r.waiting.Add(1)
+	r.in <- row
+}
+
+// run takes rows until in is closed, and sends all of them.
+func (r *rows) run() error {
+	age := time.NewTimer(batchAge)
+	age.Stop()
+	for {
+		select {
+		case row, ok := <-r.in:
+			if !ok {
+				return r.flush()
+			}
+			if r.enc.Len() == 0 {
+				age.Reset(batchAge)
+			}
+			r.add(row)
+			if r.enc.Len() >= batchRows || r.enc.Full() {
+				if err := r.flush(); err != nil {
+					return err
+				}
+			}
+		case <-age.C:
+			if err := r.flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (r *rows) add(row *run.Request) {
+	r.envelope = append(r.envelope, link.RowOf(row))
+	r.enc.Append(row)
+}
+
+func (r *rows) flush() error {
+	if r.enc.Len() == 0 {
+		return nil
+	}
+	batch, _, err := r.enc.Batch()
+	if err != nil {
+		return err
+	}
+	r.buf = link.AppendRows(r.buf[:0], r.envelope)
+	if err := r.out.Write(link.KindRows, r.buf, batch.Message); err != nil {
+		return err
+	}
+	r.sent += batch.Rows
+	r.waiting.Add(-batch.Rows)
+	r.envelope = r.envelope[:0]
+	return nil
+}

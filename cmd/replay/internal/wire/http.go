@@ -1,0 +1,98 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http"
+	"sync"
+
+	"hydrant/formats"
+	"hydrant/formats/run"
+)
+
+// httpEngine is the Engine on net/http.
+type httpEngine struct {
+	o         Options
+	limits    limits
+	counters  *Counters
+	transport *http.Transport
+	buffers   sync.Pool // of *[readSize]byte
+}
+
+// readSize is how much of a body one read takes. A stream holds a buffer for as long as
+// it is open, so it is small: events are a few hundred bytes.
+const readSize = 8 << 10
+
+// NewHTTP returns the engine on net/http: HTTP/1.1 and TLS, and HTTP/2 or a proxy when
+// asked for. It opens as many connections as there are requests in flight, keeps them,
+// and never waits for one that is in use. Compression is not asked for, redirects
+// are not followed, nothing is tried again.
+func NewHTTP(o Options) Engine {
+	e := &httpEngine{o: o, limits: limitsOf(&o), counters: o.Counters}
+	if e.counters == nil {
+		e.counters = new(Counters)
+	}
+	d := &dialer{clk: o.Clock, counters: e.counters}
+	d.net.Timeout = o.ConnectTimeout
+	d.net.KeepAliveConfig = keepAlive
+	config := o.TLS.Clone() // nil stays nil
+	if config == nil {
+		config = new(tls.Config)
+	}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(o.HTTP2)
+	e.transport = &http.Transport{
+		DialContext:            d.dial,
+		TLSClientConfig:        config,
+		TLSHandshakeTimeout:    o.ConnectTimeout,
+		Protocols:              protocols,
+		ForceAttemptHTTP2:      o.HTTP2,
+		DisableCompression:     true,
+		MaxIdleConns:           0, // no limit
+		MaxIdleConnsPerHost:    1 << 30,
+		MaxConnsPerHost:        0, // a limit would be a hidden queue
+		MaxResponseHeaderBytes: 1 << 20,
+	}
+	if o.Proxy {
+		e.transport.Proxy = http.ProxyFromEnvironment
+	}
+	e.buffers.New = func() any { return new([readSize]byte) }
+	return e
+}
+
+// Close closes idle connections.
+func (e *httpEngine) Close() { e.transport.CloseIdleConnections() }
+
+// Do makes one attempt.
+func (e *httpEngine) Do(parent context.Context, p *Prepared, row *run.Request) {
+	if !row.DispatchedNS.Valid {
+		row.DispatchedNS = formats.Some(e.o.Clock.Now())
+	}
+	ctx, cancel := context.WithCancelCause(parent)
+	a := &attempt{e: e, p: p, row: row, cancel: cancel}
+	defer cancel(nil)
+	stop := a.start()
+	defer stop()
+
+	req, err := a.request(ctx)
+	if err != nil {
+		a.end(run.ConnectError, localPrefix+err.Error())
+		return
+	}
+	// the transport may still read the body after RoundTrip has returned
+	defer func() { a.body.wait() }()
+
+	resp, err := e.transport.RoundTrip(req)
+	if err != nil {
+		outcome, text := ended(ctx)
+		if outcome == "" {
+			outcome, text = unanswered(err, a.conn != nil || a.h2, a.carried().received)
+		}
+		a.end(outcome, text)
+		return
+	}
+	row.HeadersNS = formats.Some(e.o.Clock.Now())
+	row.HTTPStatus = formats.Some(int64(resp.StatusCode))
+	a.end(a.answer(ctx, resp))
+}

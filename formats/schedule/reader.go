@@ -23,7 +23,7 @@ type Reader struct {
 	lines *jsonl.Lines
 	place string
 	sum   hash.Hash
-	parse parser
+	parse Parser
 
 	header Header
 	raw    []byte // the header's object, as it was read

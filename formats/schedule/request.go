@@ -11,8 +11,9 @@ import (
 	"hydrant/formats/jsonl"
 )
 
-// parser reads request lines into one Request that it uses again for each line.
-type parser struct {
+// Parser reads request lines into one Request that it uses again for each line. The
+// zero value is ready.
+type Parser struct {
 	s      jsonl.Scanner
 	r      Request
 	blocks Blocks
@@ -57,10 +58,10 @@ var required = []struct {
 	key string
 }{{hasID, "id"}, {hasSession, "session"}, {hasStream, "stream"}, {hasTurn, "turn"}, {hasContext, "context"}}
 
-// ParseRequest reads one request line. It checks what can be seen in the line alone;
-// order, uniqueness and references are the Reader's. Body and Extra lie in line.
-func ParseRequest(line []byte) (*Request, error) {
-	var p parser
+// Parse reads one line. It checks what can be seen in the line alone; order,
+// uniqueness and references are the Reader's. The result is valid until the next
+// call and its Body and Extra lie in line.
+func (p *Parser) Parse(line []byte) (*Request, error) {
 	r, fault := p.request(line)
 	if fault != nil {
 		return nil, fault
@@ -69,7 +70,7 @@ func ParseRequest(line []byte) (*Request, error) {
 }
 
 // request parses a line. The result is valid until the next call.
-func (p *parser) request(line []byte) (*Request, *jsonl.Fault) {
+func (p *Parser) request(line []byte) (*Request, *jsonl.Fault) {
 	if !utf8.Valid(line) {
 		return nil, &jsonl.Fault{What: "line", Got: "bytes that are not UTF-8", Want: "UTF-8 text"}
 	}
@@ -98,7 +99,7 @@ func (p *parser) request(line []byte) (*Request, *jsonl.Fault) {
 }
 
 // member reads the value of one key.
-func (p *parser) member(r *Request, key []byte) (bit uint32) {
+func (p *Parser) member(r *Request, key []byte) (bit uint32) {
 	s := &p.s
 	if s.Err != nil {
 		return 0
@@ -181,7 +182,7 @@ func (p *parser) member(r *Request, key []byte) (bit uint32) {
 	return bit
 }
 
-func (p *parser) readBlocks() *Blocks {
+func (p *Parser) readBlocks() *Blocks {
 	s, b := &p.s, &p.blocks
 	*b = Blocks{Add: b.Add[:0]}
 	var seen uint32

@@ -126,7 +126,7 @@ func TestCutAtEveryByte(t *testing.T) {
 	}
 }
 
-func first(h Header, _ []*Request) Header       { return h }
+func first(h Header, _ []*Request) Header      { return h }
 func second(_ Header, r []*Request) []*Request { return r }
 
 func TestHandEditIsCaught(t *testing.T) {

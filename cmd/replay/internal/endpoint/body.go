@@ -122,7 +122,7 @@ func (b *Bodies) literal(f *fields, in *Input) (stream bool, err error) {
 		return false, err
 	}
 	only := func(keys ...string) bool {
-		return len(list) > 0 && list[0].value != nil && !slices.ContainsFunc(list, func(m member) bool { return !slices.Contains(keys, m.key) })
+		return len(list) > 0 && !slices.ContainsFunc(list, func(m member) bool { return !slices.Contains(keys, m.key) })
 	}
 	switch {
 	case only("prompt"):

@@ -47,7 +47,8 @@ type Event struct {
 	Collect bool   // in: whether to append answer text to Text
 	Text    []byte // answer text of choice 0, appended; the caller's to cut
 
-	ids bool // had token ids
+	ids  bool    // had token ids
+	scan scanner // here so that an event costs no allocation
 }
 
 // Token reports whether the event carried any token: a token event.
@@ -61,7 +62,7 @@ var errNotJSON = errors.New("not a JSON object")
 // that the data is no JSON object; ev then holds nothing.
 func (e *Endpoint) Read(typ string, data []byte, ev *Event) error {
 	*ev = Event{Collect: ev.Collect, Text: ev.Text}
-	data = bytes.TrimSpace(data)
+	data = bytes.Trim(data, " \t\r\n")
 	switch {
 	case typ == "error":
 		ev.Error = ErrorText(data)
@@ -73,10 +74,12 @@ func (e *Endpoint) Read(typ string, data []byte, ev *Event) error {
 		return nil
 	}
 	before := len(ev.Text)
-	var s scanner
+	s := &ev.scan
 	s.reset(data)
-	e.read(&s, ev)
-	if !s.ok() {
+	e.read(s, ev)
+	ok := s.ok()
+	s.reset(nil)
+	if !ok {
 		*ev = Event{Collect: ev.Collect, Text: ev.Text[:before]}
 		if typ != "" && typ != "message" {
 			return nil // another type of event owes us no JSON: a keep-alive with text

@@ -13,7 +13,7 @@ const maxDepth = 512
 // is one that encoding/json accepts. After a fault every method returns zero values
 // and every loop ends.
 //
-// Note: it stands in for encoding/json, which takes about eight times as long on a
+// Note: it stands in for encoding/json, which takes about six times as long on a
 // chunk of a stream and matches keys in any letter case. A fuzz test holds the two
 // together.
 type scanner struct {

@@ -28,7 +28,7 @@ const mooncakeQuantum = 1_000_000
 // published traces.
 type MooncakeOptions struct {
 	Name      string // base name of the input, for the trailer
-	Scope     string // where the block ids mean the same text: "mooncake/<name>" when empty
+	Scope     string // where the block ids mean the same text: "mooncake/" and Name without extensions when empty
 	BlockSize int64  // tokens of a block: MooncakeBlock when 0
 	Context   string // schedule.Whole or Delta, for sessions that do not show which; "" decides from block ids
 	Strict    bool   // refuse unknown keys
@@ -47,7 +47,7 @@ func Mooncake(r io.Reader, place string, o MooncakeOptions) (*Trace, error) {
 		o.BlockSize = MooncakeBlock
 	}
 	if o.Scope == "" {
-		o.Scope = "mooncake/" + o.Name
+		o.Scope = "mooncake/" + stem(o.Name)
 	}
 	m := &mooncake{
 		o: o, place: place, rows: newSorter(), ids: newBlockIDs(o.BlockSize),

@@ -10,6 +10,7 @@ package traces
 
 import (
 	"io"
+	"strings"
 
 	"hydrant/formats/schedule"
 )
@@ -55,5 +56,19 @@ func (t *Trace) Discard() error {
 			}
 			return err
 		}
+	}
+}
+
+// stem is a file's base name without the extensions of traces and containers.
+func stem(name string) string {
+	for {
+		cut := name
+		for _, ext := range []string{".zst", ".gz", ".jsonl", ".json", ".csv"} {
+			cut = strings.TrimSuffix(cut, ext)
+		}
+		if cut == name || cut == "" {
+			return name
+		}
+		name = cut
 	}
 }

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"hydrant/formats/schedule"
+)
+
+// summary says in a few lines what a schedule holds and what happened to the rows.
+func summary(what, output string, t schedule.Trailer) string {
+	if output == "" || output == "-" {
+		output = "standard output"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "tracegen: %s → %s\n", what, output)
+	fmt.Fprintf(&b, "  %s  %s  %s tokens in  %s out", counted(t.Requests, "request"), span(t.SpanNS), short(t.InputTokens), short(t.OutputTokens))
+	if t.BlockHitRatio != nil {
+		fmt.Fprintf(&b, "  prefix reuse %.1f %% of blocks", 100**t.BlockHitRatio)
+	}
+	b.WriteString("\n")
+	var kept []string
+	for _, c := range t.Counts {
+		kept = append(kept, phrase(c))
+	}
+	if len(kept) > 0 {
+		fmt.Fprintf(&b, "  %s\n", strings.Join(kept, " · "))
+	}
+	return b.String()
+}
+
+// phrases say what each count of a trailer means: before, after, and the noun that
+// is counted.
+var phrases = map[string]struct{ before, noun, after string }{
+	"ties_kept":                 {"", "tie", " at one instant kept in file order"},
+	"identical_kept":            {"kept ", "identical row", ""},
+	"sorted_backward":           {"sorted ", "backward step", ""},
+	"ids_short":                 {"", "row", " with too few block ids for the length"},
+	"chain_breaks":              {"", "block id", " after another id than before"},
+	"blank_lines":               {"ignored ", "blank line", ""},
+	"headers_dropped":           {"dropped the headers of ", "row", ""},
+	"delay_without_predecessor": {"ignored the delay of ", "first row", ""},
+	"sessions_whole":            {"", "session", " of whole prompts"},
+	"sessions_delta":            {"", "session", " of deltas"},
+	"window_dropped":            {"", "request", " outside the window"},
+	"window_sessions_cut":       {"", "session", " cut by the window"},
+	"after_dropped":             {"dropped ", "wait", " for requests that are gone"},
+}
+
+func phrase(c schedule.Count) string {
+	if key, ok := strings.CutPrefix(c.Name, "unknown_key:"); ok {
+		return "ignored key " + strconv.Quote(key) + " on " + counted(c.N, "row")
+	}
+	if p, ok := phrases[c.Name]; ok {
+		return p.before + counted(c.N, p.noun) + p.after
+	}
+	return c.Name + " " + grouped(c.N)
+}
+
+func counted(n int64, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return grouped(n) + " " + noun
+}
+
+// grouped prints 12031 as 12,031.
+func grouped(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// short prints at most four significant digits: 144.8 M.
+func short(n int64) string {
+	for _, u := range []struct {
+		of   int64
+		name string
+	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}} {
+		if n >= u.of {
+			v := float64(n) / float64(u.of)
+			digits := 1
+			if v >= 1000 {
+				digits = 0
+			}
+			return strconv.FormatFloat(v, 'f', digits, 64) + " " + u.name
+		}
+	}
+	return grouped(n)
+}
+
+// span prints a length of time in the unit that fits.
+func span(ns int64) string {
+	switch d := time.Duration(ns); {
+	case d < time.Second:
+		return strconv.FormatInt(ns/1e6, 10) + " ms"
+	case d < 2*time.Minute:
+		return strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + " s"
+	case d < 2*time.Hour:
+		return strconv.FormatFloat(d.Minutes(), 'f', 0, 64) + " min"
+	}
+	return strconv.FormatFloat(time.Duration(ns).Hours(), 'f', 1, 64) + " h"
+}

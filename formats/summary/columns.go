@@ -16,8 +16,8 @@ var (
 		"icl_mean_ns", "icl_p99_ns", "icl_max_ns",
 		"e2e_user_ns", "e2e_wire_ns", "e2e_sent_ns",
 		"planned_input_tokens", "planned_output_tokens", "input_tokens", "output_tokens", "token_events",
-		"tokens_in_window",                            // tokens that arrived in the window
-		"ttfo_applies", "tpot_applies", "icl_applies", // 0: the metric cannot exist for this row, which is then neutral in an SLO
+		"tokens_in_window",            // tokens that arrived in the window
+		"tpot_applies", "icl_applies", // 0: the metric cannot exist for this row, which is then neutral in an SLO
 	}
 	StringColumns = [...]string{"outcome", "class", "model", "session", "remote_addr"}
 )

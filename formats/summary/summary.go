@@ -152,6 +152,7 @@ type Series struct {
 
 // Client sums one worker's client rows.
 type Client struct {
+	Part        int64              `json:"part"`
 	Worker      int64              `json:"worker"`
 	PID         int64              `json:"pid"`
 	Rows        int64              `json:"rows"`

@@ -4,12 +4,15 @@
 // Run is the only function to use. It reads each input once. What stays in memory
 // is a fixed number of bytes per request (BytesPerRequest); the gaps between
 // chunks, which no fixed number of bytes holds, wait in a temporary file until the
-// window is known.
+// window is known. Rows are folded in the order of (planned time, request id) and
+// sums are whole numbers, so neither the number of workers nor the order of the
+// inputs shows in the result.
 package fold
 
 import (
 	"context"
 	"io"
+	"slices"
 
 	"hydrant/formats"
 	"hydrant/formats/summary"
@@ -18,7 +21,7 @@ import (
 // Input is one stream to fold: a run, a gpu stream or a summary, told apart by
 // content.
 type Input struct {
-	Name string // for errors
+	Name string // for errors, and its last path element for the summary
 	R    io.Reader
 }
 
@@ -35,14 +38,61 @@ type Options struct {
 const DefaultMaxColumns = 1_000_000
 
 // Span is a window from FromNS to ToNS, offsets in ns from the first planned
-// request; ToNS is excluded.
-type Span struct{ FromNS, ToNS int64 }
+// request; ToNS is excluded. A null ToNS stands for the end of the load.
+type Span struct {
+	FromNS int64
+	ToNS   formats.Int
+}
 
 // Run folds the inputs into one summary. A single summary is returned as it is;
 // a summary beside other inputs is an error, since merging needs the rows.
 //
 // Errors of an input are *formats.SyntaxError, *formats.VersionError or
-// *formats.TruncatedError, or what its reader returned.
+// *formats.TruncatedError, or what its reader returned. There is no summary then:
+// what was whole before a fault is not called a result.
 func Run(ctx context.Context, inputs []Input, o Options) (*summary.Summary, error) {
-	return nil, nil
+	kinds := make([]string, len(inputs))
+	opened := make([]Input, len(inputs))
+	for i, in := range inputs {
+		var err error
+		if opened[i], kinds[i], err = sniff(in); err != nil {
+			return nil, err
+		}
+		if kinds[i] == kindSummary {
+			if len(inputs) > 1 {
+				return nil, &formats.SyntaxError{Place: in.Name, What: "summary beside other inputs",
+					Help: "a summary is read alone; give the runs themselves, they fold together"}
+			}
+			return summary.Read(opened[i].R, in.Name)
+		}
+	}
+	if !slices.Contains(kinds, kindRun) {
+		place := "standard input"
+		if len(inputs) > 0 {
+			place = inputs[0].Name
+		}
+		return nil, &formats.SyntaxError{Place: place, What: "inputs", Got: "gpu streams only", Want: "a run among them"}
+	}
+	f := newFold(o)
+	defer f.close()
+	for i, in := range opened {
+		if kinds[i] == kindRun {
+			if err := f.readRun(ctx, in); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := f.settle(ctx); err != nil {
+		return nil, err
+	}
+	// Samples of a device are folded as they come, by a window that only the rows
+	// know: hence devices last.
+	for i, in := range opened {
+		if kinds[i] == kindGPU {
+			if err := f.readGPU(ctx, in); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return f.summary()
 }

@@ -1,6 +1,9 @@
 package stats
 
-import "math/big"
+import (
+	"math"
+	"math/big"
+)
 
 // KS returns the Kolmogorov–Smirnov distance of two samples sorted in ascending
 // order: the largest difference of their distribution functions, 0..1. It returns
@@ -25,24 +28,17 @@ func KS(a, b []int64) float64 {
 	return float64(most) / float64(na) / float64(nb)
 }
 
-// Dispersion returns the index of dispersion of counts in consecutive windows,
-// population variance over mean, and false when there is no count at all. A
-// Poisson process has 1, a constant rate nearly 0.
-func Dispersion(counts []int64) (float64, bool) {
-	var sum int64
-	var squares Sum
-	for _, c := range counts {
-		sum += c
-		squares.AddProduct(c, c)
+// Dispersion returns the index of dispersion of counts in n consecutive windows,
+// population variance over mean, from their sum and sum of squares; NaN when
+// there is no count at all. A Poisson process has 1, a constant rate nearly 0.
+func Dispersion(n, sum int64, squares Sum) float64 {
+	if n == 0 || sum == 0 {
+		return math.NaN()
 	}
-	if sum == 0 {
-		return 0, false
-	}
-	// (k·Σc² − (Σc)²)/(k·Σc), one division.
-	k := big.NewInt(int64(len(counts)))
-	total := big.NewInt(sum)
+	// (n·Σc² − (Σc)²)/(n·Σc), one division.
+	k, total := big.NewInt(n), big.NewInt(sum)
 	top := new(big.Int).Mul(k, squares.Big())
 	top.Sub(top, new(big.Int).Mul(total, total))
 	f, _ := new(big.Rat).SetFrac(top, total.Mul(total, k)).Float64()
-	return f, true
+	return f
 }

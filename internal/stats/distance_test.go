@@ -48,13 +48,17 @@ func TestDispersion(t *testing.T) {
 	for _, c := range []struct {
 		counts []int64
 		want   float64
-		ok     bool
 	}{
-		{[]int64{5, 5, 5}, 0, true}, {[]int64{0, 10}, 5, true}, {[]int64{1, 2, 3, 4}, 0.5, true},
-		{[]int64{0, 0}, 0, false}, {nil, 0, false},
+		{[]int64{5, 5, 5}, 0}, {[]int64{0, 10}, 5}, {[]int64{1, 2, 3, 4}, 0.5}, {[]int64{0, 0}, math.NaN()}, {nil, math.NaN()},
 	} {
-		if got, ok := Dispersion(c.counts); got != c.want || ok != c.ok {
-			t.Errorf("Dispersion(%v) = %v, %v; want %v, %v", c.counts, got, ok, c.want, c.ok)
+		var sum int64
+		var squares Sum
+		for _, v := range c.counts {
+			sum += v
+			squares.AddProduct(v, v)
+		}
+		if got := Dispersion(int64(len(c.counts)), sum, squares); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
+			t.Errorf("Dispersion of %v = %v; want %v", c.counts, got, c.want)
 		}
 	}
 }

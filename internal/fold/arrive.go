@@ -1,0 +1,106 @@
+package fold
+
+// arrival is how tokens came: who knows what of when.
+//
+//	per chunk known     as they are
+//	chunk times only    the first event brought first_chunk_tokens or 1, the rest
+//	                    is spread evenly over the later events, in whole tokens
+//	neither             the same over equal steps from first to last token
+//
+// Without a count of tokens each token event counts as one.
+
+// total is the number of tokens of an answer, 0 when nothing is known.
+func (r *rec) total() int64 { return max(0, either(r.out, either(r.tokens, 0))) }
+
+// opening is how many of total came with the first event.
+func (r *rec) opening(total int64) int64 { return min(total, max(0, either(r.firstChunk, 1))) }
+
+// arrive hands out (instant, tokens) in the order of time for a row with chunk lists.
+func (c *chunks) arrive(r *rec, do func(t, n int64)) {
+	if r.first == null {
+		return
+	}
+	t := r.first
+	if known(c.tokens) {
+		for i, n := range c.tokens {
+			if i > 0 {
+				t += 1000 * c.gaps[i-1]
+			}
+			do(t, n)
+		}
+		return
+	}
+	total := max(r.total(), 0)
+	later := int64(len(c.gaps))
+	if r.out == null {
+		total = later + 1
+	}
+	if later == 0 {
+		do(t, total)
+		return
+	}
+	first := r.opening(total)
+	do(t, first)
+	rest, sent := total-first, int64(0)
+	for i, g := range c.gaps {
+		t += 1000 * g
+		upTo := (int64(i) + 1) * rest / later
+		do(t, upTo-sent)
+		sent = upTo
+	}
+}
+
+// known says that a list is there and has no unknown value.
+func known(v []int64) bool {
+	for _, x := range v {
+		if x == null {
+			return false
+		}
+	}
+	return len(v) > 0
+}
+
+// arrive does the same for a row without chunk lists.
+func (r *rec) arrive(do func(t, n int64)) {
+	total := r.total()
+	if r.first == null {
+		// An answer in one piece arrives at its end.
+		if r.ok() && r.end != null && total > 0 {
+			do(r.end, total)
+		}
+		return
+	}
+	first := r.opening(total)
+	do(r.first, first)
+	last := max(either(r.last, r.first), r.first)
+	rest := total - first
+	if last == r.first && rest > 0 {
+		do(last, rest)
+		return
+	}
+	for i := int64(1); i <= rest; i++ {
+		do(r.first+roundDown(last-r.first, i, rest), 1)
+	}
+}
+
+// roundDown returns ⌊a·b/c⌋ for 0 ≤ a and 0 ≤ b ≤ c without overflow.
+func roundDown(a, b, c int64) int64 { return a/c*b + a%c*b/c }
+
+// arrivals walks the tokens of every row, first those with chunk lists in the order
+// of the spool. What is done with them must not depend on the order.
+func (f *fold) arrivals(do func(r *rec, c *chunks, walk func(func(t, n int64)))) error {
+	err := f.chunks.each(func(c *chunks) error {
+		r := f.rows.at(c.row)
+		do(r, c, func(each func(t, n int64)) { c.arrive(r, each) })
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	f.each(func(r *rec) {
+		if !r.spooled {
+			do(r, nil, r.arrive)
+		}
+	})
+	return nil
+}

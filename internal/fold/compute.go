@@ -1,0 +1,116 @@
+package fold
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"hydrant/formats/run"
+	"hydrant/formats/summary"
+)
+
+// compute takes every metric of the rows, once their order is settled.
+func (f *fold) compute(ctx context.Context) error {
+	if err := f.findLoad(); err != nil {
+		return err
+	}
+	if err := f.tokensBySecond(); err != nil {
+		return err
+	}
+	f.findWindow()
+	flow, err := f.flow()
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	f.sheet.lowerBound = !f.stamped()
+	f.integrity()
+	f.plannedSums()
+	f.tokens()
+	f.delivered()
+	f.rates(flow)
+	f.concurrency(flow)
+	f.perWorker = f.clientEvidence()
+	f.cache()
+	if err := f.flowMetrics(flow); err != nil {
+		return err
+	}
+	f.timingMetrics()
+	f.loadSeries()
+	f.windowSeries(flow.batches)
+	f.status()
+	return nil
+}
+
+// stamped says whether any first token of the window has a kernel stamp.
+func (f *fold) stamped() (yes bool) {
+	f.each(func(r *rec) { yes = yes || r.inWindow && r.firstKernel != null })
+	return yes
+}
+
+// status notes what a reader of the numbers must know about the run as a whole.
+func (f *fold) status() {
+	for _, p := range f.parts {
+		if p.end.Status != run.Complete {
+			text := "the run is " + p.end.Status
+			if p.end.Detail.Reason != "" {
+				text += ": " + p.end.Detail.Reason
+			}
+			f.note(text)
+		}
+		if len(p.header.Injected) > 0 {
+			f.note("the client was slowed down on purpose")
+		}
+	}
+	f.each(func(r *rec) {
+		if r.u() == null {
+			f.untimed++
+		}
+	})
+	if f.untimed > 0 {
+		f.note(fmt.Sprintf("%d requests have no planned time and belong to no window", f.untimed))
+	}
+	if len(f.parts) > 1 {
+		f.note("the parts are aligned by wall clock")
+	}
+}
+
+// summary puts everything together.
+func (f *fold) summary() (*summary.Summary, error) {
+	f.finishGPUs()
+	s := &summary.Summary{Format: summary.Format, Version: summary.Version, Build: f.o.Build, Inputs: f.inputs, Window: f.window, Plan: f.plan,
+		Metrics: f.metrics, Scalars: f.sheet.sorted(), Series: f.series, Clients: f.perWorker, GPUs: f.gpu.devices, GPUNote: f.gpu.note,
+		Sketches: f.sketch, Notes: f.notes}
+	for _, p := range f.parts {
+		detail, err := json.Marshal(p.end.Detail)
+		if err != nil {
+			return nil, err
+		}
+		s.Parts = append(s.Parts, summary.Part{Header: p.raw, End: summary.PartEnd{Status: p.end.Status, Planned: p.end.Planned,
+			RequestsRows: p.end.RequestsRows, ClientRows: p.end.ClientRows, SHA256: p.end.SHA256, Detail: detail}})
+	}
+	all, in := f.outcomes()
+	for i, name := range run.Outcomes {
+		s.Outcomes = append(s.Outcomes, summary.Outcome{Name: name, N: all[i], InWindow: in[i]})
+	}
+	slices.SortFunc(s.Metrics, func(a, b summary.Metric) int {
+		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Side, b.Side), cmp.Compare(a.Population, b.Population))
+	})
+	slices.SortFunc(s.Series, func(a, b summary.Series) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(s.Sketches, func(a, b summary.Sketch) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Side, b.Side)) })
+	switch {
+	case f.o.NoColumns:
+	case f.rows.n > f.o.MaxColumns:
+		s.Notes = append(s.Notes, "no per-request columns: more requests than columns are kept for")
+	default:
+		var err error
+		if s.Columns, err = summary.EncodeColumns(f.columns()); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}

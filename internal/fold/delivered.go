@@ -1,0 +1,273 @@
+package fold
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"hydrant/internal/stats"
+)
+
+// delivered says whether the load of the plan was put on the server.
+func (f *fold) delivered() {
+	s := f.sheet
+	var planned, sent, lagged, turns, turnLagged, local, reused, slow int64
+	var late [len(lateLimits)]int64
+	var turnLag []int64
+	us, ss := []int64{}, []int64{}
+	firstU, lastU, firstAsked, lastAsked := int64(miss), int64(null), int64(miss), int64(null)
+	f.each(func(r *rec) {
+		if at := r.sentAt(); at != null {
+			ss = append(ss, at)
+		}
+		if u := r.u(); u != null {
+			us = append(us, u)
+		}
+		if !r.inWindow {
+			return
+		}
+		planned++
+		firstU, lastU = min(firstU, r.u()), max(lastU, r.u())
+		if r.wasSent() {
+			sent++
+			if r.asked != null {
+				firstAsked, lastAsked = min(firstAsked, r.asked), max(lastAsked, r.asked)
+			}
+		}
+		if r.local {
+			local++
+		}
+		if lag := r.sendLag(); lag != null {
+			lagged++
+			for i, limit := range lateLimits {
+				if lag > limit.ns {
+					late[i]++
+				}
+			}
+			if r.turn > 0 {
+				turnLag = append(turnLag, lag)
+				turnLagged++
+			}
+		}
+		if r.turn > 0 {
+			turns++
+		}
+		if wait := plus(r.connWait(), r.dial()); r.reused == 1 && wait != null {
+			reused++
+			if wait > 1_000_000 {
+				slow++
+			}
+		}
+	})
+	slices.Sort(ss)
+	const noRows = "no planned rows in the window"
+	s.set("sent_share", share(sent, planned), planned, noRows)
+	for i, limit := range lateLimits {
+		s.set(limit.id, share(late[i], lagged), lagged, "no row was dispatched in the window")
+	}
+	s.count("local_errors", local, planned)
+	s.set("conn_slow_share", share(slow, reused), reused, "no connection was used again")
+	s.count("turn_rows", turns, planned)
+	slices.Sort(turnLag)
+	if len(turnLag) > 0 {
+		s.count("turn_send_lag_p99_ns", turnLag[stats.NearestRank(turnLagged, 990)-1], turnLagged)
+	} else {
+		s.none("turn_send_lag_p99_ns", "no row with turn > 0 was dispatched")
+	}
+	f.disorderOfTurns()
+
+	inU, inS := f.within(us), f.within(ss)
+	s.set("rate_ratio", share(int64(len(inS)), int64(len(inU))), int64(len(inU)), noRows)
+	stretch := math.NaN()
+	if lastU > firstU && lastAsked != null {
+		stretch = float64(lastAsked-firstAsked) / float64(lastU-firstU)
+	}
+	s.set("stretch", stretch, sent, "the plan has no length in the window")
+	a, b := gapsOf(inU), gapsOf(inS)
+	if len(a) > 0 && len(b) > 0 {
+		s.set("gap_ks", stats.KS(a, b), int64(len(a)), "")
+	} else {
+		s.none("gap_ks", "fewer than two rows in the window")
+	}
+	f.subWindows(inU, inS)
+	f.dispersion(inU, inS)
+}
+
+var lateLimits = [...]struct {
+	id string
+	ns int64
+}{{"late_share_1ms", 1e6}, {"late_share_2ms", 2e6}, {"late_share_5ms", 5e6}, {"late_share_10ms", 10e6}, {"late_share_50ms", 50e6}}
+
+// share is a/b, NaN for b = 0.
+func share(a, b int64) float64 { return float64(a) / float64(b) }
+
+// within cuts a sorted list to the window.
+func (f *fold) within(v []int64) []int64 {
+	i, _ := slices.BinarySearch(v, f.window.FromNS)
+	j, _ := slices.BinarySearch(v, f.window.ToNS)
+	return v[i:j]
+}
+
+// gapsOf returns the sorted differences of a sorted list.
+func gapsOf(v []int64) []int64 {
+	if len(v) < 2 {
+		return nil
+	}
+	g := make([]int64, len(v)-1)
+	for i := range g {
+		g[i] = v[i+1] - v[i]
+	}
+	slices.Sort(g)
+	return g
+}
+
+// inWindows calls do with the counts of two sorted lists in consecutive windows of
+// width w, as many as are whole; it returns how many that are.
+func (f *fold) inWindows(u, s []int64, w int64, do func(i, u, s int64)) int64 {
+	n := f.length() / w
+	i, j := 0, 0
+	for k := range n {
+		end := f.window.FromNS + (k+1)*w
+		a, b := i, j
+		for i < len(u) && u[i] < end {
+			i++
+		}
+		for j < len(s) && s[j] < end {
+			j++
+		}
+		do(k, int64(i-a), int64(j-b))
+	}
+	return n
+}
+
+// subWindows compares sent and planned counts window by window.
+func (f *fold) subWindows(u, s []int64) {
+	const enough = 20
+	width := int64(second)
+	for {
+		n := f.length() / width
+		if n == 0 {
+			reason := fmt.Sprintf("no sub-window has %d planned rows", enough)
+			f.sheet.count("window_count", 0, 0)
+			f.sheet.noneOf(reason, "window_width_s", "window_min", "window_short_share")
+			return
+		}
+		inside, _ := slices.BinarySearch(u, f.window.FromNS+n*width)
+		if int64(inside) >= enough*n {
+			break
+		}
+		width *= 2
+	}
+	var count, short int64
+	least, worst := math.Inf(1), int64(0)
+	f.inWindows(u, s, width, func(i, planned, sent int64) {
+		if planned < enough {
+			return
+		}
+		count++
+		// 0.95 in whole numbers: sent/planned < 19/20.
+		if 20*sent < 19*planned {
+			short++
+		}
+		if r := share(sent, planned); r < least {
+			least, worst = r, i
+		}
+	})
+	f.sheet.count("window_count", count, count)
+	f.sheet.set("window_width_s", float64(width)/second, count, "")
+	v := f.sheet.set("window_min", least, count, "no sub-window has 20 planned rows")
+	if v.Value != nil {
+		v.Evidence = fmt.Sprintf("from second %d of the window", worst*width/second)
+	}
+	f.sheet.set("window_short_share", share(short, count), count, "no sub-window has 20 planned rows")
+}
+
+// dispersion compares the burstiness of sent and planned requests at three scales.
+func (f *fold) dispersion(u, s []int64) {
+	for _, scale := range []struct {
+		name  string
+		width int64
+	}{{"100ms", second / 10}, {"1s", second}, {"10s", 10 * second}} {
+		var planned, sent tally
+		n := f.inWindows(u, s, scale.width, func(_, a, b int64) {
+			planned.add(a)
+			sent.add(b)
+		})
+		f.sheet.count("idc_windows_"+scale.name, n, n)
+		none := "no whole window of " + scale.name
+		f.sheet.set("idc_mean_"+scale.name, share(planned.sum, n), n, none)
+		if n > 0 {
+			none = "no request in a whole window"
+		}
+		p, q := planned.dispersion(), sent.dispersion()
+		f.sheet.set("idc_planned_"+scale.name, p, n, none)
+		f.sheet.set("idc_sent_"+scale.name, q, n, none)
+		if p == 0 {
+			none = "the plan has no dispersion at this scale"
+		}
+		f.sheet.set("idc_ratio_"+scale.name, q/p, n, none)
+	}
+}
+
+// tally gathers counts of windows; only their sums are kept.
+type tally struct {
+	n, sum  int64
+	squares stats.Sum
+}
+
+func (t *tally) add(c int64) {
+	t.n++
+	t.sum += c
+	t.squares.AddProduct(c, c)
+}
+
+func (t *tally) dispersion() float64 { return stats.Dispersion(t.n, t.sum, t.squares) }
+
+// disorderOfTurns counts rows that were dispatched before a row they depend on had
+// ended. Under strict timing the plan itself ignores dependencies.
+func (f *fold) disorderOfTurns() {
+	for _, p := range f.parts {
+		if p.header.Timing == "strict" {
+			f.sheet.none("turn_disorder", "timing strict ignores dependencies")
+			return
+		}
+	}
+	var n, broken int64
+	worst := ""
+	f.each(func(r *rec) {
+		if !r.inWindow || r.dispatched == null || r.afterN == 0 {
+			return
+		}
+		n++
+		for _, id := range f.after[r.after : r.after+int64(r.afterN)] {
+			if p := f.find(id); p != nil && p.end != null && r.dispatched < p.end {
+				if broken++; worst == "" {
+					worst = fmt.Sprintf("request %d before the end of %d", r.id, id)
+				}
+				return
+			}
+		}
+	})
+	f.sheet.count("turn_disorder", broken, n).Evidence = worst
+}
+
+// localCauses are texts by which an error names a cause on the generator's host: no
+// port, no descriptor, no memory, no name.
+var localCauses = [...]string{"cannot assign requested address", "address already in use", "too many open files",
+	"no buffer space available", "cannot allocate memory", "no such host", "server misbehaving", "temporary failure in name resolution"}
+
+// LocalCause says whether the error of a row names a cause on the generator's own
+// host. A connection error of that kind never reached the server.
+func LocalCause(text string) bool {
+	if text == "" {
+		return false
+	}
+	text = strings.ToLower(text)
+	for _, c := range localCauses {
+		if strings.Contains(text, c) {
+			return true
+		}
+	}
+	return false
+}

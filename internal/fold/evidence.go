@@ -1,0 +1,277 @@
+package fold
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"hydrant/formats/summary"
+	"hydrant/internal/stats"
+)
+
+const noClients = "no client rows in the window"
+
+// clientEvidence computes what the generator says of itself.
+func (f *fold) clientEvidence() []summary.Client {
+	var views []*workerView
+	for i := 0; i < len(f.clients); {
+		j := i
+		for j < len(f.clients) && f.clients[j].part == f.clients[i].part && f.clients[j].worker == f.clients[i].worker {
+			j++
+		}
+		views = append(views, f.view(f.clients[i:j]))
+		i = j
+	}
+	type worker struct{ part, worker int64 }
+	at := map[worker]*workerView{}
+	for _, v := range views {
+		at[worker{v.Part, v.Worker}] = v
+	}
+	f.each(func(r *rec) {
+		v := at[worker{int64(r.part), int64(r.worker)}]
+		if v == nil || r.dispatched == null {
+			return
+		}
+		v.RowsSent++
+		if r.end != null {
+			v.RowsEnded++
+		}
+	})
+	f.cpu(views)
+	f.waits(views)
+	f.extremes(views)
+	f.connections()
+	f.clientShares()
+	f.sheet.none("headroom", "the run was not calibrated")
+	out := make([]summary.Client, len(views))
+	for i, v := range views {
+		out[i] = v.Client
+	}
+	return out
+}
+
+// worst sets a scalar to the largest value of a worker and says which.
+func (f *fold) worst(id string, views []*workerView, reason string, of func(*workerView) float64) {
+	at, n := math.Inf(-1), int64(0)
+	var who *workerView
+	for _, v := range views {
+		x := of(v)
+		if math.IsNaN(x) {
+			continue
+		}
+		n++
+		if x > at {
+			at, who = x, v
+		}
+	}
+	s := f.sheet.set(id, at, n, reason)
+	if who != nil {
+		s.Evidence = fmt.Sprintf("worker %d", who.Worker)
+		if len(f.parts) > 1 {
+			s.Evidence += fmt.Sprintf(" of part %d", who.Part)
+		}
+	}
+}
+
+// cpu computes how much of the CPU the workers used, and what an event costs.
+func (f *fold) cpu(views []*workerView) {
+	s := f.sheet
+	allowance, ceiling := math.Inf(1), 0.0
+	for _, p := range f.parts {
+		if a := p.allowance(); a > 0 {
+			allowance = min(allowance, a)
+			ceiling = max(ceiling, a*float64(p.header.Workers))
+		}
+	}
+	const noCPUs = "the header does not say how many CPUs there are"
+	s.set("allowance", allowance, int64(len(f.parts)), noCPUs)
+	f.worst("cpu_share", views, noClients, (*workerView).cpuP95)
+	var used, allowed float64
+	var eventCPU, events, seconds int64
+	for _, v := range views {
+		used += float64(v.cpu)
+		allowed += float64(v.interval) * f.parts[v.Part].allowance()
+		eventCPU += v.eventsCPU
+		events += v.events
+		seconds += v.cpuRows
+	}
+	s.set("cpu_share_mean", used/allowed, seconds, noClients)
+	s.set("host_cpu_share", f.hostShare(), seconds, noClients)
+	perEvent := share(eventCPU, events)
+	const noEvents = "no token events in the window"
+	s.set("cpu_per_event", perEvent, events, noEvents)
+	perSecond := ceiling * second / perEvent
+	s.set("event_ceiling", perSecond, events, noEvents)
+	var answers, tokens int64
+	f.each(func(r *rec) {
+		if r.inWindow && r.ok() && r.tokens > 0 {
+			answers++
+			tokens += r.tokens
+		}
+	})
+	s.set("request_ceiling", perSecond/share(tokens, answers), answers, noEvents)
+}
+
+// hostShare is the p95 over seconds of all workers of a part together.
+func (f *fold) hostShare() float64 {
+	type moment struct {
+		part int32
+		t    int64 // whole second
+	}
+	type use struct{ cpu, interval, n int64 }
+	at := map[moment]use{}
+	for i := range f.clients {
+		c := &f.clients[i]
+		if cpu := c.cpu(); cpu != null && c.interval > 0 && c.t > f.window.FromNS && c.t <= f.window.ToNS {
+			// Workers report at about the same instant, on either side of a second.
+			k := moment{c.part, (c.t + second/2) / second}
+			u := at[k]
+			at[k] = use{u.cpu + cpu, u.interval + c.interval, u.n + 1}
+		}
+	}
+	var x []float64
+	for k, u := range at {
+		if n := f.parts[k.part].usable(); n > 0 {
+			x = append(x, float64(u.cpu)*float64(u.n)/(float64(u.interval)*n))
+		}
+	}
+	return p95(x)
+}
+
+// waits computes how long the workers waited for a CPU.
+func (f *fold) waits(views []*workerView) {
+	const noSched = "no scheduler statistics in the window"
+	f.worst("wait_per_slice", views, noSched, func(v *workerView) float64 { return share(v.runqueue, v.slices) })
+	f.worst("run_wait_ratio", views, noSched, (*workerView).runWait)
+	f.worst("throttled", views, "no cgroup statistics in the window", func(v *workerView) float64 {
+		if v.throttledRows == 0 {
+			return math.NaN()
+		}
+		return float64(v.throttled)
+	})
+	f.worst("gc_pause_share", views, noClients, (*workerView).gcShare)
+	var steal, stealRows, psi, psiRows, thread, threadLate, goroutine, goroutineLate int64
+	for _, v := range views {
+		steal += v.steal
+		stealRows += v.stealRows
+		psi += v.psi
+		psiRows += v.psiRows
+		thread += v.thread
+		threadLate += v.threadLate
+		goroutine += v.goroutine
+		goroutineLate += v.goroutineLate
+	}
+	f.sheet.set("steal_share", share(steal, stealRows)/1e6, stealRows, "the host does not report stolen time")
+	f.sheet.set("psi_share", share(psi, psiRows)/1e6, psiRows, "the host does not report pressure")
+	f.sheet.set("hiccup_thread", share(threadLate, thread), thread, "no hiccup probes in the window")
+	f.sheet.set("hiccup_goroutine", share(goroutineLate, goroutine), goroutine, "no hiccup probes in the window")
+}
+
+// extremes sets the largest values of any worker and second.
+func (f *fold) extremes(views []*workerView) {
+	for _, m := range []struct {
+		id    string
+		scale float64
+		of    func(*workerView) int64
+	}{{"steal_share_max", 1e-6, func(v *workerView) int64 { return v.steals }},
+		{"hiccup_thread_max", 1, func(v *workerView) int64 { return v.hiccupThread }},
+		{"hiccup_goroutine_max", 1, func(v *workerView) int64 { return v.hiccupGo }},
+		{"sched_p99", 1, func(v *workerView) int64 { return v.sched }},
+		{"gc_pause_max", 1, func(v *workerView) int64 { return v.gcMax }},
+		{"read_delay_p99", 1, func(v *workerView) int64 { return v.readDelay }},
+		{"rss_max", 1, func(v *workerView) int64 { return v.rss }},
+		{"fds_max", 1, func(v *workerView) int64 { return v.fds }},
+		{"backlog_prepare_max", 1, func(v *workerView) int64 { return v.prepare }},
+		{"backlog_dispatch_max", 1, func(v *workerView) int64 { return v.dispatch }},
+		{"backlog_rows_max", 1, func(v *workerView) int64 { return v.rows }}} {
+		f.worst(m.id, views, "no worker reported it in the window", func(v *workerView) float64 {
+			if x := m.of(v); x != null {
+				return float64(x) * m.scale
+			}
+			return math.NaN()
+		})
+	}
+}
+
+// connections computes what the sockets show.
+func (f *fold) connections() {
+	var segments, reads, multi, allReads, kappaRows, readRows, reused, known, opened, retransmits, packets, sentRows int64
+	f.each(func(r *rec) {
+		if !r.inWindow {
+			return
+		}
+		if r.reads != null && r.segments != null && r.tokens >= 2 {
+			kappaRows++
+			segments += r.segments
+			reads += r.reads
+		}
+		if r.reads != null && r.multi != null {
+			readRows++
+			multi += r.multi
+			allReads += r.reads
+		}
+		if r.reused >= 0 {
+			if known++; r.reused == 1 {
+				reused++
+			} else {
+				opened++
+			}
+		}
+		if r.retransmits != null && r.sent != null {
+			sentRows++
+			retransmits += r.retransmits
+			packets += (r.sent + 1447) / 1448
+		}
+	})
+	s := f.sheet
+	s.set("kappa", share(segments, reads), kappaRows, "segments are not counted")
+	s.set("multi_event_share", share(multi, allReads), readRows, "reads are not counted")
+	s.set("conn_reuse_share", share(reused, known), known, "no row has a connection")
+	if known > 0 {
+		s.count("conns_opened", opened, known)
+	} else {
+		s.none("conns_opened", "no row has a connection")
+	}
+	s.set("retransmit_share", share(retransmits, packets), sentRows, "retransmits are not counted")
+}
+
+// clientShares sets the generator's part of the time to first token in the tail.
+func (f *fold) clientShares() {
+	type pair struct{ ttft, client int64 }
+	var x []pair
+	f.each(func(r *rec) {
+		if !r.inWindow || !r.ok() {
+			return
+		}
+		if t, c := r.ttftUser(), r.clientTime(); t != null && c != null && t > 0 {
+			x = append(x, pair{t, c})
+		}
+	})
+	ttft := make([]int64, len(x))
+	for i, p := range x {
+		ttft[i] = p.ttft
+	}
+	slices.Sort(ttft)
+	for _, level := range []struct {
+		id string
+		k  int64
+	}{{"client_share_p50", 500}, {"client_share_p90", 900}, {"client_share_p99", 990}} {
+		if len(x) == 0 {
+			f.sheet.none(level.id, "no ok row has a first token in the window")
+			continue
+		}
+		q := ttft[stats.NearestRank(int64(len(ttft)), level.k)-1]
+		var sum float64
+		var n int64
+		for _, p := range x {
+			if p.ttft >= q {
+				sum += float64(p.client) / float64(p.ttft)
+				n++
+			}
+		}
+		v := f.sheet.set(level.id, sum/float64(n), n, "")
+		if f.sheet.lowerBound {
+			v.Evidence = "lower bound: no kernel stamps"
+		}
+	}
+}

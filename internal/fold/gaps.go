@@ -1,0 +1,168 @@
+package fold
+
+import (
+	"hydrant/formats/summary"
+	"hydrant/internal/stats"
+)
+
+// sketch is a histogram with the exact moments beside it.
+type sketch struct {
+	h   *stats.Histogram
+	all stats.Moments
+}
+
+func newSketch() *sketch { return &sketch{h: stats.NewHistogram(3)} }
+
+func (s *sketch) add(v, n int64) {
+	s.h.Record(v, n)
+	s.all.AddN(v, n)
+}
+
+// flow gathers what the tokens of all rows say about the window.
+type flow struct {
+	icl, wire, even, stall, delay *sketch
+	gapsStamped, gapsSameRead     int64
+	tokens                        int64     // arrived in W
+	bySecond                      []int64   // arrived in each whole second of W
+	area                          stats.Sum // of tokens in flight over W
+	areaRows                      int64
+	batches                       *windowSeries
+}
+
+// tokensBySecond fills the token counts of the load.
+func (f *fold) tokensBySecond() error {
+	return f.arrivals(func(_ *rec, _ *chunks, walk func(func(t, n int64))) {
+		walk(func(t, n int64) { f.load.add(f.load.tokens, t, n) })
+	})
+}
+
+// flow walks all tokens and gaps once more, now that the window is known.
+func (f *fold) flow() (*flow, error) {
+	w := &flow{icl: newSketch(), wire: newSketch(), even: newSketch(), stall: newSketch(), delay: newSketch(),
+		bySecond: make([]int64, f.length()/second), batches: f.newWindowSeries()}
+	from, to := f.window.FromNS, f.window.ToNS
+	err := f.arrivals(func(r *rec, c *chunks, walk func(func(t, n int64))) {
+		leave := r.lastArrival()
+		walk(func(t, n int64) {
+			if f.inside(t) {
+				r.arrived += n
+				w.tokens += n
+				if i := (t - from) / second; i < int64(len(w.bySecond)) {
+					w.bySecond[i] += n
+				}
+				w.batches.add(&w.batches.tokens, from, t, n)
+			}
+			if r.in != null && r.wrote != null && leave != null {
+				if stay := min(leave, to) - max(t, from); stay > 0 {
+					w.area.AddProduct(n, stay)
+				}
+			}
+		})
+		if r.in != null && r.wrote != null && leave != null {
+			if stay := min(leave, to) - max(r.wrote, from); stay > 0 {
+				w.area.AddProduct(r.in, stay)
+				w.areaRows++
+			}
+		}
+		if c != nil && r.inWindow && r.ok() {
+			w.gaps(r, c)
+		}
+	})
+	return w, err
+}
+
+// lastArrival is the arrival of the last token, from the kernel where it said so.
+func (r *rec) lastArrival() int64 { return either(r.lastKernel, r.last) }
+
+// firstArrival is that of the first.
+func (r *rec) firstArrival() int64 { return either(r.firstKernel, r.first) }
+
+// gaps takes in the chunk lists of one row.
+func (w *flow) gaps(r *rec, c *chunks) {
+	for _, g := range c.gaps {
+		w.icl.add(1000*g, 1)
+	}
+	for i, d := range c.delays {
+		if d == null {
+			continue
+		}
+		w.delay.add(1000*d, 1)
+		if i > 0 && c.delays[i-1] != null {
+			g := 1000 * (c.gaps[i-1] - d + c.delays[i-1])
+			w.wire.add(g, 1)
+			w.gapsStamped++
+			if g == 0 {
+				w.gapsSameRead++
+			}
+		}
+	}
+	if !known(c.tokens) || r.out == null {
+		return
+	}
+	var sum int64
+	for _, n := range c.tokens {
+		sum += n
+	}
+	if diff := sum - r.out; 50*max(diff, -diff) > r.out {
+		return
+	}
+	var waited int64 // a gap that brought nothing belongs to the next that did
+	for i, g := range c.gaps {
+		waited += 1000 * g
+		n := c.tokens[i+1]
+		if n == 0 {
+			continue
+		}
+		w.even.add(roundDiv(waited, 1, n), n)
+		w.stall.add(waited, 1)
+		w.stall.add(0, n-1)
+		waited = 0
+	}
+}
+
+// flowMetrics adds the distributions over gaps and tokens, and their sketches.
+func (f *fold) flowMetrics(w *flow) error {
+	for id, s := range map[string]*sketch{"icl": w.icl, "icl_wire": w.wire, "itl_even": w.even, "itl_stall": w.stall, "recv_delay": w.delay} {
+		m := gathering(id)
+		sketched(&m, s.h, &s.all)
+		switch {
+		case m.N > 0:
+		case id == "icl_wire" || id == "recv_delay":
+			m.Note = "no kernel stamps"
+		case id == "icl":
+			m.Note = "no request has a gap between token events"
+		default:
+			m.Note = "the server does not say how many tokens a chunk carries"
+		}
+		f.metrics = append(f.metrics, m)
+		data, err := s.h.Encode()
+		if err != nil {
+			return err
+		}
+		f.sketch = append(f.sketch, summary.Sketch{ID: m.ID, Side: m.Side, Digits: s.h.Digits(), Data: data})
+	}
+	if w.gapsStamped > 0 {
+		f.sheet.set("same_read_gaps", float64(w.gapsSameRead)/float64(w.gapsStamped), w.gapsStamped, "")
+	} else {
+		f.sheet.none("same_read_gaps", "no kernel stamps")
+	}
+	m := gathering("out_tps_1s")
+	if len(w.bySecond) < 10 {
+		m.Note = "fewer than 10 whole seconds in the window"
+		f.fill(&m, nil)
+	} else {
+		f.fill(&m, w.bySecond)
+	}
+	f.metrics = append(f.metrics, m)
+	return nil
+}
+
+// gathering starts a metric of the second table.
+func gathering(id string) summary.Metric {
+	for _, g := range gatherings {
+		if g.id == id {
+			return summary.Metric{ID: g.id, Side: g.side, Unit: g.unit, Population: g.pop, Weighting: g.weighting, Method: g.method, Definition: g.formula}
+		}
+	}
+	panic("internal error: no metric " + id)
+}

@@ -1,0 +1,185 @@
+package fold
+
+import (
+	"fmt"
+	"math"
+
+	"hydrant/formats"
+	"hydrant/formats/run"
+	"hydrant/formats/summary"
+)
+
+// Below these a window has counts, but no rates.
+const (
+	minWindow = 10 * second
+	minRows   = 20
+)
+
+// rates computes what happened per second of the window.
+func (f *fold) rates(w *flow) {
+	s := f.sheet
+	length := f.length()
+	var planned, sent, ok, ended, o, cut, in, uncached, inputs, noCached, noInput int64
+	var okRows, okTokens int64
+	first, last := int64(miss), int64(null)
+	reasoning, answers := 0.0, int64(0) // summed in the order of the rows
+	from := f.window.FromNS
+	f.each(func(r *rec) {
+		if r.inWindow {
+			planned++
+			w.batches.add(&w.batches.planned, from, r.u(), 1)
+			switch {
+			case r.ok():
+				o++
+			case r.outcome == outcomePlanned:
+				cut++
+			}
+		}
+		if r.wasSent() && f.inside(r.asked) {
+			sent++
+			w.batches.add(&w.batches.sent, from, r.asked, 1)
+		}
+		if f.inside(r.end) {
+			ended++
+			w.batches.add(&w.batches.ended, from, r.end, 1)
+			if r.ok() {
+				ok++
+				w.batches.add(&w.batches.ok, from, r.end, 1)
+			}
+		}
+		if f.inside(r.first) {
+			if r.in == null {
+				noInput++
+			} else {
+				inputs++
+				in += r.in
+				w.batches.add(&w.batches.input, from, r.first, r.in)
+			}
+			if r.cached == null {
+				noCached++
+			} else if r.in != null {
+				uncached += r.in - r.cached
+			}
+		}
+		if r.arrived > 0 && r.reasoning != null && r.out != null && r.out > 0 {
+			answers++
+			reasoning += float64(r.arrived) * float64(min(r.reasoning, r.out)) / float64(r.out)
+		}
+		if r.ok() && r.asked != null && r.last != null {
+			okRows++
+			okTokens += max(0, r.out)
+			first, last = min(first, r.asked), max(last, r.last)
+		}
+	})
+	f.shares(planned, o, cut)
+	s.set("window_s", float64(length)/second, planned, "")
+	rates := []struct {
+		id string
+		n  int64
+	}{{"planned_rps", planned}, {"sent_rps", sent}, {"ok_rps", ok}, {"ended_rps", ended}, {"out_tps", w.tokens}}
+	ids := []string{"reasoning_tps", "answer_tps", "in_tps", "in_uncached_tps", "total_tps"}
+	if f.rated = length >= minWindow && planned >= minRows; !f.rated {
+		reason := fmt.Sprintf("rates need a window of 10 s and 20 planned requests, this one has %.3g s and %d", float64(length)/second, planned)
+		for _, r := range rates {
+			s.none(r.id, reason)
+		}
+		s.noneOf(reason, ids...)
+	} else {
+		per := func(n int64) float64 { return float64(n) * second / float64(length) }
+		for _, r := range rates {
+			s.set(r.id, per(r.n), r.n, "")
+		}
+		f.outTPS, f.okRPS, f.inTokens, f.outTokens = per(w.tokens), per(ok), in, w.tokens
+		if answers > 0 {
+			v := reasoning * second / float64(length)
+			s.set("reasoning_tps", v, answers, "")
+			s.set("answer_tps", per(w.tokens)-v, answers, "")
+		} else {
+			s.noneOf("the server does not count reasoning tokens", "reasoning_tps", "answer_tps")
+		}
+		v := math.NaN()
+		if noInput == 0 {
+			v = per(in)
+		}
+		uncounted := fmt.Sprintf("the server did not count the input tokens of %d requests", noInput)
+		s.set("in_tps", v, inputs, uncounted)
+		s.set("total_tps", v+per(w.tokens), inputs, uncounted)
+		f.inKnown = noInput == 0
+		if noCached > 0 || noInput > 0 {
+			v = math.NaN()
+		} else {
+			v = per(uncached)
+		}
+		s.set("in_uncached_tps", v, inputs, fmt.Sprintf("the server did not count the cached tokens of %d requests", noCached))
+	}
+	span := math.NaN()
+	if okRows > 0 && last > first {
+		span = float64(last-first) / second
+	}
+	s.set("span_rps", float64(okRows)/span, okRows, "no ok rows with tokens")
+	s.set("span_out_tps", float64(okTokens)/span, okRows, "no ok rows with tokens")
+}
+
+// shares sets one share per outcome.
+func (f *fold) shares(planned, o, cut int64) {
+	f.plan.InWindow = planned
+	const noRows = "no planned rows in the window"
+	f.sheet.set("failure_share", 1-share(o, planned-cut), planned-cut, noRows)
+	_, in := f.outcomes()
+	for i, name := range run.Outcomes {
+		f.sheet.set("share_"+name, share(in[i], planned), planned, noRows)
+	}
+}
+
+// plannedSums fills the totals of the plan, over all rows.
+func (f *fold) plannedSums() {
+	var expected int64
+	known := false
+	f.each(func(r *rec) {
+		f.plan.InputTokens += max(0, r.plannedIn)
+		f.plan.OutputTokens += max(0, r.plannedOut)
+		if r.expected != null {
+			known = true
+			expected += r.expected
+		}
+	})
+	if known {
+		f.plan.ExpectedCachedTokens = formats.Some(expected)
+	}
+}
+
+// loadSeries adds the values by second from the start of the load.
+func (f *fold) loadSeries() {
+	l := &f.load
+	if l.seconds == 0 {
+		return
+	}
+	for _, x := range []struct {
+		id, unit string
+		v        []int64
+	}{{"planned", "1/s", l.planned}, {"sent", "1/s", l.sent}, {"ok", "1/s", l.ok}, {"ended", "1/s", l.ended}, {"out_tps", "tokens/s", l.tokens},
+		{"in_flight", "requests", l.inFlight}} {
+		f.series = append(f.series, seriesOf(x.id, x.unit, l.from, second, x.v))
+	}
+	ttft := summary.Series{ID: "ttft_p50", Unit: "ns", FromNS: l.from, StepNS: second, Values: make([]*float64, len(l.ttft))}
+	for i, v := range l.ttft {
+		if v != null {
+			ttft.Values[i] = number(float64(v))
+		}
+	}
+	f.series = append(f.series, ttft)
+}
+
+// windowSeries adds the values by thirtieth of the window.
+func (f *fold) windowSeries(w *windowSeries) {
+	if w.step == 0 {
+		return
+	}
+	for _, x := range []struct {
+		id, unit string
+		v        [batches]int64
+	}{{"batch_planned", "1/s", w.planned}, {"batch_sent", "1/s", w.sent}, {"batch_ok", "1/s", w.ok}, {"batch_ended", "1/s", w.ended},
+		{"batch_out_tps", "tokens/s", w.tokens}, {"batch_in_tps", "tokens/s", w.input}} {
+		f.series = append(f.series, seriesOf(x.id, x.unit, f.window.FromNS, w.step, x.v[:]))
+	}
+}

@@ -1,0 +1,265 @@
+package fold
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"unsafe"
+
+	"hydrant/formats"
+	"hydrant/formats/run"
+	"hydrant/internal/stats"
+)
+
+// rec is what stays of one row: everything that the metrics need, at a fixed size.
+// Times are ns offsets, first from the epoch of their part and, once all parts are
+// read, from that of the earliest.
+type rec struct {
+	id, turn                                       int64
+	scheduled, due, prepared, dispatched           int64
+	asked, ready, dns, connect, tls, wrote         int64
+	firstByteKernel, firstByte                     int64
+	firstKernel, first, answerKernel, answer       int64
+	lastKernel, last, end                          int64
+	plannedIn, plannedOut, expected                int64
+	in, out, reasoning, cached, firstChunk, tokens int64 // tokens: token events
+	gapSum, gapP99, gapMax                         int64 // of the gaps between chunks, ns
+	sent, reads, multi, segments, retransmits      int64 // sent: bytes
+	arrived                                        int64 // tokens that arrived in the window
+	after                                          int64 // first of its predecessors in fold.after
+	afterN, gapN                                   int32
+	part, worker                                   int32 // worker −1: none
+	session, class, model, addr                    int32 // in fold.text
+	outcome, source                                uint8
+	reused                                         int8 // −1: not known
+	local, early, spooled, inWindow                bool
+}
+
+// BytesPerRequest is the memory that a request costs while a run is folded: its
+// row, its place in the order, and its share of the sorted copies that percentiles
+// and counts take in turn. Text such as a session name is kept once.
+const BytesPerRequest = int(unsafe.Sizeof(rec{})) + 4 + 4 + 24
+
+// u is the planned time, null when the row has none.
+func (r *rec) u() int64 { return either(r.due, r.scheduled) }
+
+// ok says that the row belongs to the population O.
+func (r *rec) ok() bool { return r.outcome == outcomeOK }
+
+// wasSent says that the request left, or would have but for the peer.
+func (r *rec) wasSent() bool {
+	return r.outcome != outcomeNotSent && !(r.outcome == outcomeConnect && r.local)
+}
+
+// shift moves every time by ns.
+func (r *rec) shift(ns int64) {
+	for _, t := range []*int64{&r.scheduled, &r.due, &r.prepared, &r.dispatched, &r.asked, &r.ready, &r.dns, &r.connect,
+		&r.tls, &r.wrote, &r.firstByteKernel, &r.firstByte, &r.firstKernel, &r.first, &r.answerKernel, &r.answer,
+		&r.lastKernel, &r.last, &r.end} {
+		if *t != null {
+			*t += ns
+		}
+	}
+}
+
+// Positions in run.Outcomes.
+var (
+	outcomeOK      = outcomeOf(run.OK)
+	outcomeConnect = outcomeOf(run.ConnectError)
+	outcomePlanned = outcomeOf(run.CancelledPlanned)
+	outcomeNotSent = outcomeOf(run.NotSent)
+)
+
+func outcomeOf(name string) uint8 { return uint8(slices.Index(run.Outcomes[:], name)) }
+
+// sources lists the token sources as counted, "" for none.
+var sources = [...]string{run.UsageChunks, run.Usage, run.Tokenizer, run.Events, ""}
+
+const (
+	sourceEvents = 3
+	sourceNone   = 4
+)
+
+// Limits of believable values. A value beyond them is damage, and arithmetic could
+// overflow.
+const (
+	maxTime   = 1 << 60 // ns, 36 years
+	maxTokens = 1 << 24 // of one request
+	maxCount  = 1 << 53 // of anything else
+	maxSpan   = 100 * 24 * 3600
+)
+
+// take copies a row. place names the stream in errors.
+func (f *fold) take(q *run.Request, place string, part int32) (*rec, error) {
+	bad := func(what, got, want string) (*rec, error) {
+		return nil, &formats.SyntaxError{Place: fmt.Sprintf("%s: request %d", place, q.RequestID), What: what, Got: got, Want: want}
+	}
+	times := [...]timeField{{"scheduled_ns", q.ScheduledNS}, {"due_ns", q.DueNS}, {"prepared_ns", q.PreparedNS},
+		{"dispatched_ns", q.DispatchedNS}, {"conn_asked_ns", q.ConnAskedNS}, {"conn_ready_ns", q.ConnReadyNS}, {"dns_ns", q.DNSNS},
+		{"connect_ns", q.ConnectNS}, {"tls_ns", q.TLSNS}, {"write_done_ns", q.WriteDoneNS}, {"first_byte_kernel_ns", q.FirstByteKernelNS},
+		{"first_byte_ns", q.FirstByteNS}, {"first_event_ns", q.FirstEventNS}, {"first_token_kernel_ns", q.FirstTokenKernelNS},
+		{"first_token_ns", q.FirstTokenNS}, {"first_answer_kernel_ns", q.FirstAnswerKernelNS}, {"first_answer_ns", q.FirstAnswerNS},
+		{"last_token_kernel_ns", q.LastTokenKernelNS}, {"last_token_ns", q.LastTokenNS}, {"end_ns", q.EndNS}}
+	for _, t := range times {
+		if t.v.Valid && (t.v.V < -maxTime || t.v.V > maxTime) {
+			return bad(t.name, t.v.String(), "a time within 36 years of the epoch")
+		}
+	}
+	counts := [...]countField{{"turn", formats.Some(q.Turn), maxCount}, {"planned_input_tokens", q.PlannedInputTokens, maxTokens},
+		{"planned_output_tokens", q.PlannedOutputTokens, maxTokens}, {"expected_cached_tokens", q.ExpectedCachedTokens, maxTokens},
+		{"input_tokens", q.InputTokens, maxTokens}, {"output_tokens", q.OutputTokens, maxTokens}, {"reasoning_tokens", q.ReasoningTokens, maxTokens},
+		{"cached_tokens", q.CachedTokens, maxTokens}, {"first_chunk_tokens", q.FirstChunkTokens, maxTokens}, {"token_events", q.TokenEvents, maxTokens},
+		{"worker", q.Worker, 1 << 30}, {"bytes_sent", q.BytesSent, maxCount}, {"reads", q.Reads, maxCount}, {"multi_event_reads", q.MultiEventReads, maxCount},
+		{"segments_in", q.SegmentsIn, maxCount}, {"retransmits", q.Retransmits, maxCount}}
+	for _, c := range counts {
+		if c.v.Valid && (c.v.V < 0 || c.v.V > c.most) {
+			return bad(c.name, c.v.String(), fmt.Sprintf("a count of at most %d", c.most))
+		}
+	}
+	outcome := slices.Index(run.Outcomes[:], q.Outcome)
+	if outcome < 0 {
+		return bad("outcome", q.Outcome, "one of those of version 1")
+	}
+	source := slices.Index(sources[:], q.TokenSource)
+	if source < 0 {
+		return bad("token_source", q.TokenSource, "one of those of version 1")
+	}
+	if err := checkChunks(q); err != nil {
+		return bad(err.What, err.Got, err.Want)
+	}
+	r := f.rows.add()
+	*r = rec{id: q.RequestID, turn: q.Turn,
+		scheduled: pack(q.ScheduledNS), due: pack(q.DueNS), prepared: pack(q.PreparedNS), dispatched: pack(q.DispatchedNS),
+		asked: pack(q.ConnAskedNS), ready: pack(q.ConnReadyNS), dns: pack(q.DNSNS), connect: pack(q.ConnectNS), tls: pack(q.TLSNS),
+		wrote: pack(q.WriteDoneNS), firstByteKernel: pack(q.FirstByteKernelNS), firstByte: pack(q.FirstByteNS),
+		firstKernel: pack(q.FirstTokenKernelNS), first: pack(q.FirstTokenNS), answerKernel: pack(q.FirstAnswerKernelNS),
+		answer: pack(q.FirstAnswerNS), lastKernel: pack(q.LastTokenKernelNS), last: pack(q.LastTokenNS), end: pack(q.EndNS),
+		plannedIn: pack(q.PlannedInputTokens), plannedOut: pack(q.PlannedOutputTokens), expected: pack(q.ExpectedCachedTokens),
+		in: pack(q.InputTokens), out: pack(q.OutputTokens), reasoning: pack(q.ReasoningTokens), cached: pack(q.CachedTokens),
+		firstChunk: pack(q.FirstChunkTokens), tokens: pack(q.TokenEvents), gapSum: null, gapP99: null, gapMax: null,
+		sent: pack(q.BytesSent), reads: pack(q.Reads), multi: pack(q.MultiEventReads), segments: pack(q.SegmentsIn),
+		retransmits: pack(q.Retransmits), part: part, worker: int32(q.Worker.Or(-1)),
+		session: f.text.index(q.Session), class: f.text.index(q.Class), model: f.text.index(q.Model), addr: f.text.index(q.RemoteAddr),
+		outcome: uint8(outcome), source: uint8(source), reused: int8(q.ConnReused.Or(-1)),
+		local: LocalCause(q.Error), early: q.EarlyResponse.Or(0) == 1,
+		after: int64(len(f.after)), afterN: int32(len(q.After))}
+	f.after = append(f.after, q.After...)
+	if n := len(q.ChunkGapUS); n > 0 {
+		f.gaps = append(f.gaps[:0], q.ChunkGapUS...)
+		slices.Sort(f.gaps)
+		r.gapN, r.gapSum = int32(n), 0
+		for _, g := range f.gaps {
+			r.gapSum += 1000 * g
+		}
+		r.gapP99 = 1000 * f.gaps[stats.NearestRank(int64(n), 990)-1]
+		r.gapMax = 1000 * f.gaps[n-1]
+	}
+	return r, nil
+}
+
+type timeField struct {
+	name string
+	v    formats.Int
+}
+
+type countField struct {
+	name string
+	v    formats.Int
+	most int64
+}
+
+// checkChunks compares the lists of a row with each other.
+func checkChunks(q *run.Request) *formats.SyntaxError {
+	const maxGap = 1 << 45     // µs, a year
+	n := len(q.ChunkGapUS) + 1 // token events
+	if n > maxTokens {
+		return &formats.SyntaxError{What: "chunk_gap_us", Got: fmt.Sprintf("%d gaps", n), Want: fmt.Sprintf("at most %d", maxTokens)}
+	}
+	var at int64 // µs
+	for i, g := range q.ChunkGapUS {
+		if at += g; g < -maxGap || g > maxGap || at < -maxGap || at > maxGap {
+			return &formats.SyntaxError{What: fmt.Sprintf("chunk_gap_us[%d]", i), Got: fmt.Sprint(g), Want: "gaps that add up to less than a year"}
+		}
+	}
+	for _, l := range []struct {
+		name string
+		n    int
+	}{{"chunk_delay_us", len(q.ChunkDelayUS)}, {"chunk_tokens", len(q.ChunkTokens)}} {
+		if l.n > 0 && l.n != n {
+			return &formats.SyntaxError{What: l.name, Got: fmt.Sprintf("%d values", l.n), Want: fmt.Sprintf("%d, one per token event", n)}
+		}
+	}
+	for i, v := range q.ChunkTokens {
+		if v.Valid && (v.V < 0 || v.V > maxTokens) {
+			return &formats.SyntaxError{What: fmt.Sprintf("chunk_tokens[%d]", i), Got: v.String(), Want: fmt.Sprintf("a count of at most %d", maxTokens)}
+		}
+	}
+	for i, v := range q.ChunkDelayUS {
+		if v.Valid && (v.V < -maxGap || v.V > maxGap) {
+			return &formats.SyntaxError{What: fmt.Sprintf("chunk_delay_us[%d]", i), Got: v.String(), Want: "less than a year"}
+		}
+	}
+	return nil
+}
+
+// slab keeps rows in blocks, so that growing never copies them.
+type slab struct {
+	blocks [][]rec
+	n      int
+}
+
+const slabRows = 1 << 12
+
+func (s *slab) add() *rec {
+	if s.n%slabRows == 0 {
+		s.blocks = append(s.blocks, make([]rec, slabRows))
+	}
+	s.n++
+	return s.at(int32(s.n - 1))
+}
+
+func (s *slab) at(i int32) *rec { return &s.blocks[i/slabRows][i%slabRows] }
+
+// texts keeps each text once.
+type texts struct {
+	at  map[string]int32
+	all []string
+}
+
+func (t *texts) index(s string) int32 {
+	i, ok := t.at[s]
+	if !ok {
+		i = int32(len(t.all))
+		t.at[s] = i
+		t.all = append(t.all, s)
+	}
+	return i
+}
+
+// roundDiv returns a·b/c rounded half up for c > 0, saturating: the product is
+// taken in 128 bits.
+func roundDiv(a, b, c int64) int64 {
+	negative := (a < 0) != (b < 0)
+	hi, lo := bits.Mul64(uint64(max(a, -a)), uint64(max(b, -b)))
+	if hi >= uint64(c) {
+		if negative {
+			return -maxTime
+		}
+		return maxTime
+	}
+	q, r := bits.Div64(hi, lo, uint64(c))
+	if q > maxTime {
+		q, r = maxTime, 0
+	}
+	if negative {
+		// Half up: −2.5 becomes −2.
+		if r > uint64(c)/2 {
+			return -int64(q) - 1
+		}
+		return -int64(q)
+	}
+	if r >= uint64(c)-r {
+		q++
+	}
+	return int64(q)
+}

@@ -1,0 +1,270 @@
+package fold
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"hydrant/formats"
+	"hydrant/formats/summary"
+	"hydrant/internal/stats"
+)
+
+const second = 1_000_000_000
+
+// load is the stretch from the first to the last planned request, with its values
+// by second from the start.
+type load struct {
+	from, to int64 // first and last u
+	any      bool
+	seconds  int // whole seconds, for warm-up detection
+	planned  []int64
+	sent     []int64
+	ok       []int64
+	ended    []int64
+	inFlight []int64 // at the start of each second
+	tokens   []int64 // arrived
+	ttft     []int64 // median by second of the first token, null where none came
+}
+
+// findLoad finds the load and counts by second.
+func (f *fold) findLoad() error {
+	l := &f.load
+	f.each(func(r *rec) {
+		if u := r.u(); u != null {
+			if !l.any {
+				l.from = u
+			}
+			l.any, l.to = true, u
+		}
+	})
+	if !l.any {
+		return nil
+	}
+	span := (l.to - l.from) / second
+	if span > maxSpan {
+		return &formats.SyntaxError{Place: f.parts[0].place, What: "span of the planned times", Got: fmt.Sprintf("%d s", span),
+			Want: fmt.Sprintf("at most %d s", maxSpan)}
+	}
+	l.seconds = int(span)
+	n := l.seconds
+	l.planned, l.sent, l.ok, l.ended, l.tokens = make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	type firstToken struct{ at, ttft int64 }
+	var firsts []firstToken
+	f.each(func(r *rec) {
+		l.count(l.planned, r.u())
+		if r.wasSent() {
+			l.count(l.sent, r.asked)
+		}
+		l.count(l.ended, r.end)
+		if r.ok() {
+			l.count(l.ok, r.end)
+			if t := r.ttftUser(); t != null {
+				firsts = append(firsts, firstToken{r.first, t})
+			}
+		}
+	})
+	l.inFlight = f.atSeconds(l.from, n)
+	slices.SortFunc(firsts, func(a, b firstToken) int { return cmp.Compare(a.at, b.at) })
+	l.ttft = make([]int64, n)
+	k := 0
+	var within []int64
+	for i := range l.ttft {
+		within = within[:0]
+		for ; k < len(firsts) && firsts[k].at < l.from+int64(i+1)*second; k++ {
+			if firsts[k].at >= l.from {
+				within = append(within, firsts[k].ttft)
+			}
+		}
+		l.ttft[i] = null
+		if len(within) > 0 {
+			slices.Sort(within)
+			l.ttft[i] = within[stats.NearestRank(int64(len(within)), 500)-1]
+		}
+	}
+	return nil
+}
+
+// count adds an instant to its second.
+func (l *load) count(seconds []int64, t int64) { l.add(seconds, t, 1) }
+
+func (l *load) add(seconds []int64, t, n int64) {
+	if t == null || t < l.from {
+		return
+	}
+	if i := (t - l.from) / second; i < int64(len(seconds)) {
+		seconds[i] += n
+	}
+}
+
+// atSeconds counts the requests in flight at n instants one second apart.
+func (f *fold) atSeconds(from int64, n int) []int64 {
+	// Differences at the instants where a count changes, then their running sum.
+	change := make([]int64, n+1)
+	first := func(t int64) int64 { // the first instant at or after t
+		if t <= from {
+			return 0
+		}
+		return min(int64(n), (t-from+second-1)/second)
+	}
+	f.each(func(r *rec) {
+		if from, to, ok := r.flight(); ok {
+			change[first(from)]++
+			change[first(to)]--
+		}
+	})
+	for i := 1; i < n; i++ {
+		change[i] += change[i-1]
+	}
+	return change[:n]
+}
+
+// flight is the time in which a request was in flight; one without an end stays so.
+func (r *rec) flight() (from, to int64, ok bool) {
+	if r.asked == null {
+		return 0, 0, false
+	}
+	if r.end == null {
+		return r.asked, miss, true
+	}
+	return r.asked, r.end, r.end > r.asked
+}
+
+// steady holds what MSER-5 says of the three series.
+type steady struct {
+	inFlight, ttft, tokens stats.Steady
+}
+
+// findWindow sets the window: from the latest of warm-up and cut to the last
+// planned request.
+func (f *fold) findWindow() {
+	l, w := &f.load, &f.window
+	if !l.any {
+		w.MSERNote = "no planned times"
+		f.sheet.noneOf(w.MSERNote, "mser_batches", "mser_in_flight", "mser_ttft", "mser_out_tps")
+		return
+	}
+	w.LoadFrom, w.LoadTo = l.from, l.to
+	for _, p := range f.parts {
+		w.WarmupNS = max(w.WarmupNS, p.header.WarmupNS)
+	}
+	if f.o.WarmupNS.Valid {
+		w.WarmupNS = f.o.WarmupNS.V
+	}
+	end := l.to + 1 // the last planned request belongs to the window
+	w.FromNS, w.ToNS = min(l.from+w.WarmupNS, end), end
+	f.mser()
+	if f.o.Window != nil {
+		w.FromNS = l.from + f.o.Window.FromNS
+		if f.o.Window.ToNS.Valid {
+			w.ToNS = l.from + f.o.Window.ToNS.V
+		}
+		w.ToNS = max(w.ToNS, w.FromNS)
+		f.note("the window was given: it does not follow the rule for steady windows")
+	} else if w.MSERCutNS.Valid {
+		w.FromNS = min(max(w.FromNS, l.from+w.MSERCutNS.V), end)
+	}
+	if w.FromNS == end {
+		f.note("the warm-up is as long as the load: the window is empty")
+	}
+	f.each(func(r *rec) {
+		u := r.u()
+		r.inWindow = u != null && u >= w.FromNS && u < w.ToNS
+	})
+}
+
+// mser finds the cut after which in-flight count, median TTFT and token rate are
+// all steady.
+func (f *fold) mser() {
+	l, w := &f.load, &f.window
+	floats := func(v []int64) []float64 {
+		x := make([]float64, len(v))
+		for i := range v {
+			x[i] = float64(v[i])
+		}
+		return x
+	}
+	f.span.inFlight = stats.MSER5(floats(l.inFlight))
+	f.span.tokens = stats.MSER5(floats(l.tokens))
+	f.span.ttft = stats.MSER5(floats(carried(l.ttft)))
+	series := [...]struct {
+		name, id string
+		s        stats.Steady
+	}{{"in flight", "mser_in_flight", f.span.inFlight}, {"median TTFT", "mser_ttft", f.span.ttft}, {"output tokens", "mser_out_tps", f.span.tokens}}
+	f.sheet.count("mser_batches", int64(f.span.inFlight.Batches), int64(l.seconds))
+	cut := 0
+	for _, x := range series {
+		if !x.s.Enough {
+			w.MSERNote = fmt.Sprintf("%d batches of 5 s, at least 10 are needed", x.s.Batches)
+			f.sheet.none(x.id, w.MSERNote)
+			continue
+		}
+		f.sheet.count(x.id, int64(x.s.Cut), int64(x.s.Batches))
+		cut = max(cut, x.s.Cut)
+		if !x.s.Tail {
+			w.MSERNote = fmt.Sprintf("%s has no steady tail: the best cut, %d of %d batches, lies in the second half", x.name, x.s.Cut, x.s.Batches)
+		}
+	}
+	if w.MSERNote == "" {
+		w.MSERCutNS = formats.Some(int64(cut) * 5 * second)
+	}
+}
+
+// carried fills a second without a value with the one before it, and leading ones
+// with the first.
+func carried(v []int64) []int64 {
+	out := slices.Clone(v)
+	last := int64(null)
+	for i := range out {
+		if out[i] == null {
+			out[i] = last
+		}
+		last = out[i]
+	}
+	next := int64(0)
+	for i := len(out) - 1; i >= 0; i-- {
+		if out[i] == null {
+			out[i] = next
+		}
+		next = out[i]
+	}
+	return out
+}
+
+func (f *fold) note(s string) { f.notes = append(f.notes, s) }
+
+// length is |W| in ns.
+func (f *fold) length() int64 { return f.window.ToNS - f.window.FromNS }
+
+// inside says whether an instant lies in the window.
+func (f *fold) inside(t int64) bool { return t != null && t >= f.window.FromNS && t < f.window.ToNS }
+
+// batches is the number of equal parts of the window that rates are decided by.
+const batches = 30
+
+// windowSeries counts per batch of the window.
+type windowSeries struct {
+	step                                    int64
+	planned, sent, ok, ended, tokens, input [batches]int64
+}
+
+func (f *fold) newWindowSeries() *windowSeries { return &windowSeries{step: f.length() / batches} }
+
+func (w *windowSeries) add(to *[batches]int64, from, t, n int64) {
+	if t == null || t < from || w.step == 0 {
+		return
+	}
+	if i := (t - from) / w.step; i < batches {
+		to[i] += n
+	}
+}
+
+// seriesOf turns counts per step into a series of rates.
+func seriesOf(id, unit string, from, step int64, counts []int64) summary.Series {
+	s := summary.Series{ID: id, Unit: unit, FromNS: from, StepNS: step, Values: make([]*float64, len(counts))}
+	for i, c := range counts {
+		v := float64(c) * second / float64(step)
+		s.Values[i] = &v
+	}
+	return s
+}

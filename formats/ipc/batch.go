@@ -165,8 +165,11 @@ func (c *checker) buffer(name string, least int64) {
 		plain = int64(binary.LittleEndian.Uint64(b))
 		if plain == -1 { // Arrow's mark for a buffer left as it was
 			plain = n - 8
-		} else if w := window(b[8:]); plain < 0 || plain > MaxPlain || w > maxWindow {
-			c.fail("column "+name, fmt.Sprintf("a compressed buffer of %d bytes with a window of %d", plain, w), fmt.Sprintf("at most %d", MaxPlain))
+		} else if plain < 0 || plain > MaxPlain || plain > n/4*zstdBlock {
+			c.fail("column "+name, fmt.Sprintf("%d bytes compressed to %d", plain, n), fmt.Sprintf("what zstd can do, at most %d", MaxPlain))
+			return
+		} else if w := window(b[8:]); w > maxWindow {
+			c.fail("column "+name, fmt.Sprintf("a zstd window of %d bytes", w), fmt.Sprintf("at most %d", maxWindow))
 			return
 		}
 	}
@@ -176,6 +179,10 @@ func (c *checker) buffer(name string, least int64) {
 	}
 	c.plain += plain
 }
+
+// zstdBlock is what one block of a zstd frame can hold, bytes. A block takes at
+// least 4 bytes of the frame, RFC 8878 section 3.1.1.2.
+const zstdBlock = 128 << 10
 
 // maxWindow bounds the history that a zstd frame may ask its decoder to keep,
 // bytes: what the zstd tool itself accepts without being told otherwise.

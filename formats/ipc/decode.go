@@ -47,17 +47,22 @@ func NewDecoder[T any](cols []Column[T], t *Table, place string) (*Decoder[T], e
 		}
 		d.at = append(d.at, at)
 	}
-	msg, err := SchemaMessage(t.Fields, nil, nil)
+	return d, nil
+}
+
+// open starts Arrow's reader with a schema made from what ParseSchema found.
+func (d *Decoder[T]) open(place string) error {
+	msg, err := SchemaMessage(d.table.Fields, nil, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if d.src.frame, err = ParseFrame(msg, place); err != nil {
-		return nil, err
+		return err
 	}
 	if d.rdr, err = aipc.NewReaderFromMessageReader(d.src); err != nil {
-		return nil, fmt.Errorf("internal error: arrow refuses its own schema: %w", err)
+		return fmt.Errorf("internal error: arrow refuses its own schema: %w", err)
 	}
-	return d, nil
+	return nil
 }
 
 // source hands one frame at a time to Arrow's reader.
@@ -83,6 +88,11 @@ func (d *Decoder[T]) Load(fr Frame, place string) (err error) {
 	rows, err := CheckBatch(fr, d.table, place)
 	if err != nil {
 		return err
+	}
+	if d.rdr == nil {
+		if err := d.open(place); err != nil {
+			return err
+		}
 	}
 	defer func() { // a damaged message may still panic inside Arrow
 		if p := recover(); p != nil {

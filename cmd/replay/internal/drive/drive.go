@@ -37,15 +37,9 @@ type Options struct {
 
 	Header run.Header                    // everything but the epoch
 	Open   func() (io.Writer, error)     // opens the output; called when the load is about to start
-	Spool  func() (*Spool, error)        // opens the file for client rows, after Open
+	Spool  func() (*Spool, error)        // opens the spool for client rows, after Open
 	Warn   func(format string, a ...any) // one line for the user
 	Live   func(Snapshot)                // called once a second while the run lasts; may be nil
-}
-
-// Spool is where client rows wait.
-type Spool struct {
-	io.ReadWriteSeeker
-	Remove func()
 }
 
 // Result is what became of a run that was written to its end.

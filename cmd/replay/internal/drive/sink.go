@@ -103,21 +103,27 @@ func (s *sink) keep(err error) error {
 	return s.err
 }
 
-// openSpool opens the file in which client rows wait: output + ".client" beside a run
-// that is a file, so that a killed run keeps its evidence, else a file without a name.
-func openSpool(output string) (f *os.File, remove func(), err error) {
-	if output != "" {
-		name := output + ".client"
-		f, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+// Spool is where client rows wait until the requests have ended.
+type Spool struct {
+	io.ReadWriteSeeker
+	Remove func() // closes it and takes its name away
+}
+
+// OpenSpool opens a spool: output + ".client" beside a run that is a file, so that a
+// killed run keeps its evidence, else (output "") a file without a name.
+func OpenSpool(output string) (*Spool, error) {
+	if output == "" {
+		f, err := os.CreateTemp("", "replay-client-")
 		if err != nil {
-			return nil, nil, fmt.Errorf("spool of client rows: %w", err)
+			return nil, fmt.Errorf("spool of client rows: %w", err)
 		}
-		return f, func() { f.Close(); os.Remove(name) }, nil
+		os.Remove(f.Name())
+		return &Spool{f, func() { f.Close() }}, nil
 	}
-	f, err = os.CreateTemp("", "replay-client-")
+	name := output + ".client"
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
-		return nil, nil, fmt.Errorf("spool of client rows: %w", err)
+		return nil, fmt.Errorf("spool of client rows: %w", err)
 	}
-	os.Remove(f.Name())
-	return f, func() { f.Close() }, nil
+	return &Spool{f, func() { f.Close(); os.Remove(name) }}, nil
 }

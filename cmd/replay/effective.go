@@ -1,0 +1,38 @@
+package main
+
+import (
+	"strconv"
+)
+
+// note keeps the value that each choice has after defaults, for the header. Secrets are
+// left out: of headers only the names are kept.
+func (o *options) note() {
+	onOff := map[bool]string{true: "on", false: "off"}
+	m := map[string]string{
+		"endpoint": o.endpoint, "prompt": o.prompt, "stream": onOff[o.stream], "pin-output": onOff[o.pin], "preflight": onOff[o.preflight],
+		"workers": strconv.Itoa(o.workers), "warmup": o.warmup.String(), "grace": o.grace.String(), "spin": o.spin.String(),
+		"connect-timeout": o.connect.String(), "first-byte-timeout": o.firstByte.String(), "idle-timeout": o.idle.String(), "total-timeout": o.total.String(),
+		"chunks": o.chunks, "server-block": strconv.FormatInt(o.serverBlock, 10), "seed": strconv.FormatInt(o.seed, 10),
+		"gomaxprocs": strconv.Itoa(workerProcs), "headers": headerNames(o.header),
+	}
+	if o.model != "" {
+		m["model"] = o.model
+	}
+	if o.sim != nil {
+		m["sim"] = o.sim.String()
+	}
+	if o.requests > 0 {
+		m["requests"] = strconv.FormatInt(o.requests, 10)
+	}
+	if o.duration > 0 {
+		m["duration"] = o.duration.String()
+	}
+	if o.cancel.ppm > 0 {
+		m["cancel"] = strconv.FormatFloat(float64(o.cancel.ppm)/1e6, 'g', -1, 64) + "@" + o.cancel.after.String()
+	}
+	o.effective = m
+}
+
+// workerProcs is GOMAXPROCS of a worker: one for the pacer and the preparer, one for the
+// requests in flight. More workers, not more threads, use more CPUs.
+const workerProcs = 2

@@ -1,0 +1,210 @@
+// Package preflight looks at the servers before any load is sent: whether they answer,
+// what they serve, and whether one short request comes back as the run will need it.
+//
+// Check is the whole of it. What makes a run pointless is an error with a hint; what
+// only costs evidence is a warning.
+package preflight
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"hydrant/internal/cli"
+)
+
+// Options of Check.
+type Options struct {
+	URLs     []string // base URLs
+	Header   http.Header
+	Connect  time.Duration // limit of connecting, and of each small question
+	Model    string        // asked for; "": what the server lists
+	Endpoint string
+	Prompt   string // tokens or text
+	Stream   bool
+	Pin      bool // the output length is asked for exactly
+	Timeout  time.Duration
+}
+
+// Findings is what Check learnt.
+type Findings struct {
+	Model    string          // to send; "": the server lists none or several, the line's
+	Server   json.RawMessage // what the servers say of themselves, for the header
+	Warnings []string
+}
+
+// maxAnswer bounds what is read of a server's word about itself.
+const maxAnswer = 1 << 20
+
+// server is one entry of Findings.Server.
+type server struct {
+	URL     string          `json:"url"`
+	Address string          `json:"address"` // the peer that answered
+	Models  json.RawMessage `json:"models"`  // /v1/models, null when there is none
+	Version json.RawMessage `json:"version"` // /version, null when there is none
+}
+
+// Check asks every server, in order.
+func Check(ctx context.Context, o Options) (*Findings, error) {
+	f := &Findings{Model: o.Model}
+	c := newAsker(o)
+	defer c.http.CloseIdleConnections()
+	var all []server
+	var listed []string
+	for i, base := range o.URLs {
+		s := server{URL: Redact(base)}
+		status, body, err := c.get(ctx, base+"/v1/models")
+		if err != nil {
+			return nil, err
+		}
+		s.Address = c.peer
+		names, ok := models(body)
+		switch {
+		case status == http.StatusUnauthorized || status == http.StatusForbidden:
+			return nil, refused(base, status)
+		case status == http.StatusOK && ok:
+			s.Models = body
+		}
+		if i == 0 {
+			listed = names
+			if f.Model == "" && len(names) == 1 {
+				f.Model = names[0]
+			}
+		}
+		if status, body, err := c.get(ctx, base+"/version"); err == nil && status == http.StatusOK && json.Valid(body) {
+			s.Version = body
+		}
+		all = append(all, s)
+		model := f.Model
+		if model == "" && len(names) > 0 {
+			model = names[0]
+		}
+		if model == "" {
+			f.warn("%s: /v1/models names no model and --model is not given: no trial request was sent", s.URL)
+			continue
+		}
+		if err := try(ctx, o, base, model, listed, f); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	f.Server, err = json.Marshal(all)
+	return f, err
+}
+
+func (f *Findings) warn(format string, a ...any) {
+	f.Warnings = append(f.Warnings, fmt.Sprintf(format, a...))
+}
+
+// models reads the ids of an OpenAI model list.
+func models(body []byte) (ids []string, ok bool) {
+	var list struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(body, &list) != nil {
+		return nil, false
+	}
+	for _, m := range list.Data {
+		if m.ID != "" {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids, true
+}
+
+// asker asks small questions.
+type asker struct {
+	o    Options
+	http *http.Client
+	peer string // address of the last connection
+}
+
+func newAsker(o Options) *asker {
+	c := &asker{o: o}
+	t := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := (&net.Dialer{Timeout: o.Connect}).DialContext(ctx, network, addr)
+		if err == nil {
+			c.peer = conn.RemoteAddr().String()
+		}
+		return conn, err
+	}, TLSHandshakeTimeout: o.Connect, ResponseHeaderTimeout: o.Connect}
+	c.http = &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return c
+}
+
+// get asks url. A server that cannot be reached is an error, any answer is not.
+func (c *asker) get(ctx context.Context, url string) (status int, body []byte, err error) {
+	if c.o.Connect > 0 { // the connection, the answer and its body, each within the limit
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, 3*c.o.Connect)
+		defer cancel()
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, nil, fmt.Errorf("%s: %w", Redact(url), err)
+	}
+	for k, v := range c.o.Header {
+		req.Header[k] = v
+	}
+	req.Header.Set("User-Agent", "hydrant")
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return 0, nil, unreachable(url, err, c.o.Connect)
+	}
+	defer resp.Body.Close()
+	body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return 0, nil, unreachable(url, err, c.o.Connect)
+	}
+	return resp.StatusCode, body, nil
+}
+
+// unreachable says why a server cannot be asked, and what to do about it.
+func unreachable(target string, err error, limit time.Duration) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	place := Redact(target)
+	if p, e := url.Parse(target); e == nil {
+		place = p.Scheme + "://" + p.Host
+	}
+	var dns *net.DNSError
+	var timeout net.Error
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return cli.WithHint(fmt.Errorf("%s: connection refused", place), "no server listens there: start it, or correct --url; --sim default needs no server")
+	case errors.As(err, &dns):
+		return cli.WithHint(fmt.Errorf("%s: no such host", place), "correct the name in --url")
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return cli.WithHint(fmt.Errorf("%s: no answer within %s", place, limit), "look at the network and the server; --connect-timeout sets the limit")
+	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		return cli.WithHint(fmt.Errorf("%s: the server speaks HTTP, not HTTPS", place), "write http:// in --url")
+	}
+	return fmt.Errorf("%s: %w", place, err)
+}
+
+func refused(base string, status int) error {
+	return cli.WithHint(fmt.Errorf("%s: the server refused with status %d", Redact(base), status),
+		"give the key with --api-key-env NAME, or other headers with --header-file FILE")
+}
+
+// Redact returns a URL without the password it may hold.
+func Redact(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return "the URL"
+	}
+	return u.Redacted()
+}

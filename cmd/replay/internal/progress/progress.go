@@ -1,0 +1,161 @@
+// Package progress says on standard error how a replay goes: one line a second while it
+// runs, and a short block at the end.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"hydrant/cmd/replay/internal/drive"
+	"hydrant/formats/run"
+)
+
+// Line writes the progress line. On a terminal it replaces itself.
+type Line struct {
+	W        io.Writer
+	Terminal bool
+	Workers  int
+}
+
+// Show writes one state.
+func (l *Line) Show(s drive.Snapshot) {
+	text := format(s, l.Workers)
+	if l.Terminal {
+		fmt.Fprintf(l.W, "\r%s\x1b[K", text)
+		return
+	}
+	fmt.Fprintln(l.W, text)
+}
+
+// Done leaves the terminal with an empty line of its own.
+func (l *Line) Done() {
+	if l.Terminal {
+		fmt.Fprint(l.W, "\r\x1b[K")
+	}
+}
+
+func format(s drive.Snapshot, workers int) string {
+	elapsed, sent := clockTime(s.Elapsed), Count(s.Sent)
+	if s.Whole {
+		elapsed += "/" + clockTime(s.Span)
+		sent += "/" + Count(s.Planned)
+	}
+	return fmt.Sprintf("replay  %s  sent %s  %s req/s (plan %s)  in flight %s  tok/s %s  err %s  lag p99 %s  client %s %%",
+		elapsed, sent, figure(s.SentRate), figure(s.PlanRate), Count(s.InFlight), Count(int64(s.EventRate)), Count(s.Errors),
+		milliseconds(s.LagP99), figure(100*s.CPU/float64(max(workers, 1))))
+}
+
+// Summary is what the block at the end says beside the result.
+type Summary struct {
+	Result   *drive.Result
+	Output   string // name of the run; "" for standard output
+	Bytes    int64
+	SHA256   string
+	Duration time.Duration
+}
+
+// Block returns the block at the end of a run.
+func Block(s Summary) string {
+	r := s.Result
+	var b strings.Builder
+	sent := fmt.Sprintf("%s planned = %s sent", Count(r.Planned), Count(r.Sent))
+	if r.Sent != r.Planned {
+		sent = fmt.Sprintf("%s planned, %s sent", Count(r.Planned), Count(r.Sent))
+	}
+	var kinds []string
+	for _, o := range r.Outcomes {
+		if o.N > 0 {
+			kinds = append(kinds, Count(o.N)+" "+o.Name)
+		}
+	}
+	if len(kinds) == 0 {
+		kinds = []string{"nothing to send"}
+	}
+	fmt.Fprintf(&b, "replay: %s: %s\n", sent, strings.Join(kinds, ", "))
+	if r.Status != run.Complete {
+		fmt.Fprintf(&b, "  %s: %s\n", r.Status, r.Reason)
+	}
+	if r.Sent > 0 {
+		fmt.Fprintf(&b, "  lag p50 %s p99 %s · client CPU p95 %s %% of %d %s", milliseconds(r.LagP50), milliseconds(r.LagP99),
+			figure(100*r.CPUP95), r.Workers, plural(r.Workers, "worker"))
+		if r.CPUPerEvent > 0 {
+			fmt.Fprintf(&b, ", %s µs per token event", figure(float64(r.CPUPerEvent)/float64(time.Microsecond)))
+		}
+		b.WriteString("\n")
+	}
+	name := s.Output
+	if name == "" {
+		name = "standard output"
+	}
+	fmt.Fprintf(&b, "  %s %s  sha256 %s", name, size(s.Bytes), short(s.SHA256))
+	for _, sum := range r.ScheduleSHA256 {
+		fmt.Fprintf(&b, "  schedule %s", short(sum))
+	}
+	b.WriteString("\n")
+	return b.String()
+}
+
+func short(sum string) string {
+	if len(sum) <= 8 {
+		return sum
+	}
+	return sum[:8] + "…"
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
+}
+
+// clockTime writes a duration as minutes and seconds.
+func clockTime(d time.Duration) string {
+	s := int64(max(d, 0) / time.Second)
+	return fmt.Sprintf("%02d:%02d", s/60, s%60)
+}
+
+// milliseconds writes a duration in ms.
+func milliseconds(d time.Duration) string {
+	return figure(float64(d)/float64(time.Millisecond)) + " ms"
+}
+
+// figure writes a number with two decimals below ten, one below a hundred, none above.
+func figure(v float64) string {
+	switch {
+	case v >= 99.95:
+		return Count(int64(v + 0.5))
+	case v >= 9.995 || v == 0:
+		return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
+	}
+	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', 2, 64), "0"), ".")
+}
+
+// Count writes a whole number with commas between thousands.
+func Count(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return sign + s
+}
+
+// size writes bytes in decimal units.
+func size(n int64) string {
+	switch {
+	case n >= 1e9:
+		return figure(float64(n)/1e9) + " GB"
+	case n >= 1e6:
+		return figure(float64(n)/1e6) + " MB"
+	case n >= 1e3:
+		return figure(float64(n)/1e3) + " kB"
+	}
+	return strconv.FormatInt(n, 10) + " bytes"
+}

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"hydrant/cmd/replay/internal/drive"
+	"hydrant/cmd/replay/internal/host"
+	"hydrant/cmd/replay/internal/link"
+	"hydrant/cmd/replay/internal/preflight"
+	"hydrant/cmd/replay/internal/progress"
+	"hydrant/cmd/replay/internal/serve"
+	format "hydrant/formats/run"
+	"hydrant/formats/schedule"
+	"hydrant/internal/cli"
+	"hydrant/internal/codec"
+	"hydrant/internal/pipe"
+)
+
+// action is the tool: check the flags, read the schedule's header, look at the server,
+// then let drive replay.
+func action(c *ucli.Context) (err error) {
+	o, err := parse(c)
+	if err != nil {
+		return err
+	}
+	ctx, stderr := cli.Context(c), cli.Stderr(c)
+	warn := func(format string, a ...any) { cli.Warnf(stderr, "replay", format, a...) }
+
+	// A signal ends the load, not the reading: what was not sent still gets its rows.
+	in, err := pipe.Open(context.WithoutCancel(ctx), o.input, cli.Stdin(c))
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	reader, err := openSchedule(ctx, in, pipe.Place(o.input))
+	if err != nil {
+		return err
+	}
+	exe, err := executable()
+	if err != nil {
+		return err
+	}
+	if o.sim != nil {
+		url, stop, err := serve.Start(ctx, exe, *o.sim, stderr)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			if e := stop(); err == nil && e != nil {
+				warn("%v", e)
+			}
+		}()
+		o.urls = []string{url}
+	}
+	found := &preflight.Findings{Model: o.model, Server: json.RawMessage("null")}
+	if o.preflight {
+		found, err = preflight.Check(ctx, preflight.Options{URLs: o.urls, Header: o.header, Connect: o.connect, Model: o.model, Endpoint: o.endpoint,
+			Prompt: o.prompt, Stream: o.stream, Pin: o.pin, Timeout: o.firstByte})
+		if err != nil {
+			return err
+		}
+		for _, w := range found.Warnings {
+			warn("%s", w)
+		}
+	}
+	descriptors(warn)
+	return o.drive(ctx, c, reader, exe, found, warn)
+}
+
+// drive replays with everything in place, and says how it went.
+func (o *options) drive(ctx context.Context, c *ucli.Context, reader *schedule.Reader, exe string, found *preflight.Findings, warn func(string, ...any)) error {
+	stderr := cli.Stderr(c)
+	out := &output{ctx: context.WithoutCancel(ctx), o: o, stdout: cli.Stdout(c)}
+	line := &progress.Line{W: stderr, Terminal: cli.IsTerminal(stderr), Workers: o.workers}
+	d := drive.Options{
+		Schedule: reader, Executable: exe, Workers: o.workers, Setup: o.setup(found.Model), Requests: o.requests, ServerBlock: o.serverBlock, Grace: o.grace,
+		Header: o.runHeader(reader.HeaderJSON(), found), Open: out.open, Spool: out.spool, Warn: warn,
+	}
+	if !o.quiet && (line.Terminal || o.shown) {
+		d.Live = line.Show
+	}
+	began := time.Now()
+	result, err := drive.Run(ctx, d)
+	if d.Live != nil {
+		line.Done()
+	}
+	if e := out.finish(err); err == nil {
+		err = e
+	}
+	if result == nil {
+		return err
+	}
+	if !o.quiet {
+		fmt.Fprint(stderr, progress.Block(progress.Summary{Result: result, Output: o.output, Bytes: out.n, SHA256: out.digest(), Duration: time.Since(began)}))
+		o.advise(result, warn)
+	}
+	return err
+}
+
+// lagLimit is the send lag from which the load is not the planned one any more.
+const lagLimit = 10 * time.Millisecond
+
+// advise warns of what will cost the verdict.
+func (o *options) advise(r *drive.Result, warn func(string, ...any)) {
+	if r.LagP99 > lagLimit {
+		warn("lag p99 %s, limit %s: the generator is late; add --workers (%d of %d CPUs used) or lower the rate",
+			r.LagP99.Round(100*time.Microsecond), lagLimit, min(o.workers, host.Usable()), host.Usable())
+	}
+}
+
+// setup is what every worker is told.
+func (o *options) setup(model string) link.Setup {
+	return link.Setup{GOMAXPROCS: workerProcs, URLs: o.urls, Endpoint: o.endpoint, Prompt: o.prompt, Model: model, Stream: o.stream, PinOutput: o.pin,
+		Chunks: o.chunks == "full", Header: o.header, Seed: o.seed, ConnectNS: int64(o.connect), FirstByteNS: int64(o.firstByte), IdleNS: int64(o.idle),
+		TotalNS: int64(o.total), DurationNS: int64(o.duration), GraceNS: int64(o.grace), CancelPPM: o.cancel.ppm, CancelNS: int64(o.cancel.after), SpinNS: int64(o.spin)}
+}
+
+func (o *options) runHeader(schedule []byte, found *preflight.Findings) format.Header {
+	targets := make([]string, len(o.urls))
+	for i, u := range o.urls {
+		targets[i] = preflight.Redact(u)
+	}
+	return format.Header{Build: cli.Build(), Schedule: schedule, Target: targets, Endpoint: o.endpoint, Model: found.Model, Server: found.Server,
+		Streaming: o.stream, Engine: "http", Prompt: o.prompt, Timing: "schedule", Flags: o.effective, Seed: o.seed, Workers: o.workers,
+		ChunkLists: o.chunks, WarmupNS: int64(o.warmup), Calibration: "off", Host: host.Facts(), Labels: o.labels, ServerConfig: o.config}
+}
+
+// openSchedule reads the header; a signal ends the wait for it.
+func openSchedule(ctx context.Context, in io.Reader, place string) (*schedule.Reader, error) {
+	type opened struct {
+		r   *schedule.Reader
+		err error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		var o opened
+		o.err = cli.Guard(func() error {
+			plain, _, err := codec.NewReader(in)
+			if err != nil {
+				return fmt.Errorf("%s: %w", place, err)
+			}
+			o.r, err = schedule.NewReader(plain, place)
+			return err
+		})
+		done <- o
+	}()
+	select {
+	case o := <-done:
+		return o.r, o.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// executable returns the path of this very program. On Linux it names the program that
+// runs, even when its file was replaced meanwhile.
+func executable() (string, error) {
+	if runtime.GOOS == "linux" {
+		return "/proc/self/exe", nil
+	}
+	return os.Executable()
+}
+
+// fewFiles is the limit of open files below which it may be met by the load: one
+// connection per request in flight.
+const fewFiles = 4096
+
+// descriptors warns when the limit of open files is low. The runtime has raised the soft
+// limit to the hard one already.
+func descriptors(warn func(string, ...any)) {
+	var l syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) == nil && l.Cur < fewFiles {
+		warn("%d open files allowed, want at least %d: a worker fails with about %d requests in flight; raise it with ulimit -n", l.Cur, fewFiles, max(int64(l.Cur)-32, 0))
+	}
+}
+
+// output is the run's output: opened late, counted and hashed on the way.
+type output struct {
+	ctx    context.Context
+	o      *options
+	stdout io.Writer
+	out    *pipe.Output
+	sum    hash.Hash
+	n      int64
+}
+
+func (w *output) open() (io.Writer, error) {
+	out, err := pipe.Create(w.ctx, w.o.output, w.stdout, pipe.Options{Binary: true, Force: w.o.force, InPlace: true})
+	if err != nil {
+		return nil, err
+	}
+	w.out, w.sum = out, sha256.New()
+	return w, nil
+}
+
+func (w *output) Write(p []byte) (int, error) {
+	n, err := w.out.Write(p)
+	w.n += int64(n)
+	w.sum.Write(p[:n])
+	return n, err
+}
+
+func (w *output) spool() (*drive.Spool, error) {
+	beside := ""
+	if st, err := os.Stat(w.o.output); err == nil && st.Mode().IsRegular() {
+		beside = w.o.output
+	}
+	return drive.OpenSpool(beside)
+}
+
+func (w *output) finish(err error) error {
+	if w.out == nil {
+		return err
+	}
+	return w.out.Finish(err)
+}
+
+func (w *output) digest() string { return hex.EncodeToString(w.sum.Sum(nil)) }

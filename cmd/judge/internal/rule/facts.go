@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"path"
 	"slices"
 	"sort"
 	"strings"
@@ -11,16 +12,20 @@ import (
 )
 
 // shownLatencies are the distributions that a verdict repeats from the summary.
-var shownLatencies = [...]string{"ttft", "ttfo", "tpot", "icl", "e2e", "send_lag"}
+var shownLatencies = [...]string{"ttft_user", "ttft_sent", "ttft_wire", "ttfo_user", "ttfo_sent", "ttfo_wire", "tpot_user", "tpot_wire",
+	"icl", "icl_wire", "e2e_user", "e2e_sent", "e2e_wire", "send_lag"}
 
 // shownLevels are their levels, in thousandths.
 var shownLevels = [...]int64{500, 900, 950, 990, 999}
 
 // shownNumbers are the scalars that a verdict repeats from the summary: rates, what
 // was delivered, and what the client itself cost.
-var shownNumbers = [...]string{"attainment", "cache_excess", "cache_planned", "cache_reported", "cpu_per_event", "event_ceiling",
-	"failure_share", "in_tps", "ok_rps", "out_tps", "planned_rps", "rate_ratio", "sent_rps", "sent_share", "tokens_per_event",
-	"window_min", "window_s"}
+var shownNumbers = [...]string{
+	"cache_excess", "cache_planned", "cache_reported", "client_share_p50", "client_share_p90", "client_share_p99", "cpu_per_event",
+	"cpu_share", "effective_concurrency", "energy", "event_ceiling", "failure_share", "host_cpu_share", "in_flight_peak", "in_tps",
+	"ok_rps", "out_tps", "planned_rps", "power", "rate_ratio", "request_ceiling", "run_wait_ratio", "sent_rps", "sent_share",
+	"tokens_per_event", "wait_per_slice", "window_min", "window_s",
+}
 
 // facts copies from the summary what the verdict shows without judging it.
 func (s *state) facts(v *verdict.Verdict) {
@@ -28,7 +33,7 @@ func (s *state) facts(v *verdict.Verdict) {
 		v.Inputs = append(v.Inputs, verdict.Input{Name: in.Name, Kind: in.Kind, SHA256: in.SHA256})
 	}
 	if s.Plan != nil {
-		v.Inputs = append(v.Inputs, verdict.Input{Name: s.Plan.Place, Kind: "schedule", SHA256: strings.Join(s.Plan.SHA256, " ")})
+		v.Inputs = append(v.Inputs, verdict.Input{Name: path.Base(s.Plan.Place), Kind: "schedule", SHA256: strings.Join(s.Plan.SHA256, " ")})
 	}
 	for _, id := range shownLatencies {
 		for i := range s.sum.Metrics {
@@ -110,7 +115,7 @@ func (s *state) notMeasured(checks []verdict.Check) []string {
 	if s.Columns == nil {
 		out = append(out, "per-request columns (objectives over requests, exact lags)")
 	}
-	if m := s.metric("ttft", "wire"); m == nil || m.N == 0 {
+	if m := s.metric("ttft_wire"); m == nil || m.N == 0 {
 		out = append(out, "wire times (no kernel stamps: the sent side stands in)")
 	}
 	if len(s.sum.GPUs) == 0 {

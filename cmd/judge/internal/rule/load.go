@@ -52,7 +52,7 @@ func lag(s *state, f *finding) {
 // lagFromMetric falls back to what the summary published.
 func (s *state) lagFromMetric(f *finding) {
 	const reason = "the summary has no per-request columns"
-	m := s.metric("send_lag", "")
+	m := s.metric("send_lag")
 	if p, ok := level(m, 990); ok && p.Value.Valid {
 		f.value("p99", float64(p.Value.V), m.N)
 	} else {

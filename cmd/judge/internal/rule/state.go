@@ -79,7 +79,12 @@ func newState(in Input) (*state, error) {
 
 // decide decides the objectives first, since some limits of checks depend on them.
 func (s *state) decide() {
-	e := slo.Evidence{Columns: s.Columns, FromNS: s.sum.Window.FromNS, ToNS: s.sum.Window.ToNS, Series: s.sum.Series}
+	e := slo.Evidence{Columns: s.Columns, FromNS: s.sum.Window.FromNS, ToNS: s.sum.Window.ToNS, Series: s.sum.Series, Missing: map[string]string{}}
+	for _, x := range s.sum.Scalars {
+		if x.Value == nil {
+			e.Missing[x.ID] = x.Reason
+		}
+	}
 	s.decisions = slo.Decide(s.Set, e)
 	var on []slo.Objective
 	on, s.sentAt = slo.On(s.Set, slo.Sent)
@@ -160,12 +165,12 @@ func (s *state) take(out *finding, term, id string, f func(float64) float64) boo
 	return true
 }
 
-// metric returns the distribution of id on a side, preferring the planned population.
-func (s *state) metric(id, side string) *summary.Metric {
+// metric returns the distribution of id, preferring the planned population.
+func (s *state) metric(id string) *summary.Metric {
 	var found *summary.Metric
 	for i := range s.sum.Metrics {
 		m := &s.sum.Metrics[i]
-		if m.ID == id && m.Side == side && (found == nil || m.Population == "planned") {
+		if m.ID == id && (found == nil || m.Population == "planned") {
 			found = m
 		}
 	}

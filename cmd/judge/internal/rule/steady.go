@@ -25,7 +25,7 @@ func duration(s *state, f *finding) {
 		return
 	}
 	if s.Columns == nil {
-		m := s.metric("e2e", "user")
+		m := s.metric("e2e_user")
 		if p, ok := level(m, 990); ok && p.Value.Valid && p.Value.V > 0 {
 			f.value("e2e", length/float64(p.Value.V), m.N)
 		} else {

@@ -31,8 +31,12 @@ type Evidence struct {
 	Columns *summary.Columns // nil: the summary carries none
 	FromNS  int64            // the steady window
 	ToNS    int64
-	Series  []summary.Series // for token rates
+	Series  []summary.Series  // for rates
+	Missing map[string]string // why a rate could not be measured, by its name
 }
+
+// noColumns is why requests cannot be counted.
+const noColumns = "the summary has no per-request columns; reduce with --columns on, or judge the run itself"
 
 // Decision is one objective with its result and all that led to it.
 type Decision struct {
@@ -93,7 +97,7 @@ func Decide(set []Objective, e Evidence) []Decision {
 		case o.Kind == Rate:
 			d.rate(rows, Limits(set), e)
 		case e.Columns == nil:
-			d.Reason = "the summary has no per-request columns; reduce with --columns on, or judge the run itself"
+			d.Reason = noColumns
 		default:
 			d.sample(rows)
 		}

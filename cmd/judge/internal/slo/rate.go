@@ -2,11 +2,7 @@ package slo
 
 import (
 	"fmt"
-	"math"
 
-	"hydrant/formats"
-	"hydrant/formats/run"
-	"hydrant/formats/summary"
 	"hydrant/internal/stats"
 )
 
@@ -23,22 +19,71 @@ type Batches struct {
 	MarginFail float64 // t(0.95)·se
 }
 
+// series names the summary's series of batches of the window for each rate. Goodput
+// has none: what is good depends on the objectives.
+var series = map[string]string{"out_tps": "batch_out_tps", "in_tps": "batch_in_tps", "sent_rps": "batch_sent",
+	"ok_rps": "batch_ok", "ended_rps": "batch_ended"}
+
 // rate decides a rate objective on the window.
 func (d *Decision) rate(rows Rows, limits []Limit, e Evidence) {
 	if e.ToNS-e.FromNS < batches*1e9 {
 		d.Reason = fmt.Sprintf("the window has %.3g s, a rate needs %d batches of at least 1 s", float64(e.ToNS-e.FromNS)/1e9, batches)
 		return
 	}
-	counts, reason := d.counts(rows, limits, e)
-	if reason != "" {
-		d.Reason = reason
+	if d.Objective.Rate == "goodput" {
+		d.goodput(rows, limits, e)
 		return
 	}
-	seconds := float64(e.ToNS-e.FromNS) / 1e9 / batches
-	for i := range counts {
-		counts[i] /= seconds
+	if reason := e.Missing[d.Objective.Rate]; reason != "" {
+		d.Reason = "not measured: " + reason
+		return
 	}
-	d.judgeRate(stats.BatchMeans(counts))
+	id := series[d.Objective.Rate]
+	var values []float64
+	for _, s := range e.Series {
+		if s.ID != id {
+			continue
+		}
+		for _, v := range s.Values {
+			if v == nil {
+				d.Reason = "not measured: series " + id + " has gaps"
+				return
+			}
+			values = append(values, *v)
+		}
+	}
+	if len(values) != batches {
+		d.Reason = fmt.Sprintf("not measured: series %s has %d batches of the window, want %d", id, len(values), batches)
+		return
+	}
+	d.judgeRate(batchMeans(values))
+}
+
+// goodput counts the good requests of each batch by their planned time.
+func (d *Decision) goodput(rows Rows, limits []Limit, e Evidence) {
+	if e.Columns == nil {
+		d.Reason = noColumns
+		return
+	}
+	values := make([]float64, batches)
+	width := (e.ToNS - e.FromNS) / batches
+	planned, _ := rows.Good(limits)
+	for _, u := range planned {
+		values[max(0, min(batches-1, (u-e.FromNS)/width))] += 1e9 / float64(width)
+	}
+	d.judgeRate(batchMeans(values))
+}
+
+// batchMeans estimates the mean about the first value, so that equal batches have no
+// deviation at all and rounding cannot pass for autocorrelation.
+func batchMeans(values []float64) stats.Batches {
+	about := make([]float64, len(values))
+	for i, v := range values {
+		about[i] = v - values[0]
+	}
+	b := stats.BatchMeans(about)
+	b.Mean += values[0]
+	return b
 }
 
 // judgeRate compares the mean of the batches with the bound. Formula: PASS if
@@ -69,93 +114,4 @@ func (d *Decision) judgeRate(b stats.Batches) {
 	default:
 		d.Reason = fmt.Sprintf("the mean %.4g is within %.3g of the bound, its margin of error", b.Mean, max(r.MarginPass, r.MarginFail))
 	}
-}
-
-// counts sums what the rate counts in each batch of the window.
-func (d *Decision) counts(rows Rows, limits []Limit, e Evidence) ([]float64, string) {
-	if d.Objective.Rate == "out_tps" {
-		return tokenCounts(e)
-	}
-	if e.Columns == nil {
-		return nil, "the summary has no per-request columns; reduce with --columns on, or judge the run itself"
-	}
-	counts := make([]float64, batches)
-	width := (e.ToNS - e.FromNS) / batches
-	add := func(at formats.Int, n int64) {
-		if at.Valid && at.V >= e.FromNS && at.V < e.ToNS {
-			counts[min(batches-1, (at.V-e.FromNS)/width)] += float64(n)
-		}
-	}
-	c := e.Columns
-	if d.Objective.Rate == "goodput" {
-		planned, _ := rows.Good(limits)
-		for _, u := range planned {
-			// A row planned at the very end of the load belongs to the window.
-			add(formats.Some(min(u, e.ToNS-1)), 1)
-		}
-		return counts, ""
-	}
-	unknown := 0
-	for i := range c.N {
-		switch d.Objective.Rate {
-		case "sent_rps":
-			if c.Ints["sent"][i].Or(0) == 1 {
-				add(c.Ints["conn_asked_ns"][i], 1)
-			}
-		case "ended_rps":
-			add(c.Ints["end_ns"][i], 1)
-		case "ok_rps":
-			if c.Strings["outcome"][i] == run.OK {
-				add(c.Ints["end_ns"][i], 1)
-			}
-		case "in_tps":
-			u, first, in := c.Ints["u_ns"][i], c.Ints["ttft_user_ns"][i], c.Ints["input_tokens"][i]
-			if u.Valid && first.Valid {
-				if !in.Valid {
-					unknown++
-				}
-				add(formats.Some(u.V+first.V), in.Or(0))
-			}
-		}
-	}
-	if unknown > 0 {
-		return nil, fmt.Sprintf("not measured: the server did not count the input tokens of %d requests", unknown)
-	}
-	return counts, ""
-}
-
-// tokenCounts spreads the tokens per second of the summary's series over the batches:
-// a second that a border cuts gives each side its part.
-func tokenCounts(e Evidence) ([]float64, string) {
-	var s *summary.Series
-	for i := range e.Series {
-		if e.Series[i].ID == "out_tps" {
-			s = &e.Series[i]
-		}
-	}
-	if s == nil || s.StepNS <= 0 {
-		return nil, "not measured: the summary has no series out_tps"
-	}
-	counts := make([]float64, batches)
-	width := float64(e.ToNS-e.FromNS) / batches
-	covered := 0.0
-	for k, v := range s.Values {
-		from := float64(s.FromNS + int64(k)*s.StepNS - e.FromNS)
-		to := from + float64(s.StepNS)
-		for b := max(0, int(math.Floor(from/width))); b < batches && float64(b)*width < to; b++ {
-			part := min(to, float64(b+1)*width) - max(from, float64(b)*width)
-			if part <= 0 {
-				continue
-			}
-			if v == nil {
-				return nil, fmt.Sprintf("not measured: second %d of series out_tps has no value", k)
-			}
-			covered += part
-			counts[b] += *v * part / 1e9
-		}
-	}
-	if missing := float64(e.ToNS-e.FromNS) - covered; missing > float64(s.StepNS) {
-		return nil, fmt.Sprintf("not measured: series out_tps lacks %.3g s of the window", missing/1e9)
-	}
-	return counts, ""
 }

@@ -1,0 +1,94 @@
+// Package report writes a verdict for people: what was found first, then why, then
+// what it rests on, the numbers, and how to do it again. Write is its one entry. The
+// page is at most 80 columns wide and readable without colour.
+package report
+
+import (
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// width is the widest line of a page, in characters.
+const width = 80
+
+// page collects lines.
+type page struct {
+	b      strings.Builder
+	colour bool
+}
+
+// line adds one line as it is.
+func (p *page) line(s string) { p.b.WriteString(strings.TrimRight(s, " ") + "\n") }
+
+// blank adds an empty line.
+func (p *page) blank() { p.b.WriteString("\n") }
+
+// wrap adds text after a lead, broken between words, continued below its first
+// character at column indent. A lead that reaches beyond indent has a line of its own.
+func (p *page) wrap(lead string, indent int, text string) {
+	if size(lead) > indent-1 {
+		p.line(lead)
+		lead = ""
+	}
+	line := pad(lead, indent)
+	empty := true
+	for _, word := range strings.Fields(text) {
+		word = strings.ReplaceAll(word, "\u00a0", " ")
+		if !empty && size(line)+1+size(word) > width {
+			p.line(line)
+			line, empty = strings.Repeat(" ", indent), true
+		}
+		if !empty {
+			line += " "
+		}
+		line += word
+		empty = false
+	}
+	p.line(line)
+}
+
+// size is the number of columns that s takes.
+func size(s string) int { return utf8.RuneCountInString(s) }
+
+// pad fills s with blanks on the right up to n columns.
+func pad(s string, n int) string {
+	if d := n - size(s); d > 0 {
+		return s + strings.Repeat(" ", d)
+	}
+	return s
+}
+
+// right fills s with blanks on the left up to n columns.
+func right(s string, n int) string {
+	if d := n - size(s); d > 0 {
+		return strings.Repeat(" ", d) + s
+	}
+	return s
+}
+
+// glue keeps a figure and its unit on one line when text is wrapped.
+func glue(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") }
+
+// Colours of the headline's words on a terminal.
+const (
+	green  = "\x1b[32m"
+	yellow = "\x1b[33m"
+	red    = "\x1b[31m"
+	plain  = "\x1b[0m"
+)
+
+// paint colours the words of a verdict in a line.
+func (p *page) paint(s string) string {
+	if !p.colour {
+		return s
+	}
+	// INVALID before VALID, which is a part of it: each place is replaced once.
+	return strings.NewReplacer("INVALID", red+"INVALID"+plain, "VALID", green+"VALID"+plain, "INCONCLUSIVE", yellow+"INCONCLUSIVE"+plain,
+		"PASS", green+"PASS"+plain, "FAIL", red+"FAIL"+plain, "unproven", yellow+"unproven"+plain).Replace(s)
+}
+
+func (p *page) flush(w io.Writer) error {
+	_, err := io.WriteString(w, p.b.String())
+	return err
+}

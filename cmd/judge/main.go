@@ -1,0 +1,259 @@
+// Judge says two separate things about a run: whether the load generator delivered
+// the traffic that it was asked for (VALID or INVALID), and whether the server met its
+// objectives under it (PASS, FAIL or INCONCLUSIVE).
+//
+// It reads a run, or the summary that reduce made of it, decides each objective given
+// with --slo, evaluates the checks of docs/validity.md, and writes the verdict: a
+// report for a terminal, JSON (docs/formats/verdict.md) for everything else. The exit
+// status repeats it:
+//
+//	0  VALID, and PASS or no objective given
+//	1  VALID and FAIL
+//	2  the command line is wrong
+//	3  could not judge: bad, cut or unknown-version input, a schedule of another run
+//	4  INVALID: the generator did not deliver the plan, or cannot prove it
+//	5  INCONCLUSIVE: too few samples
+//
+// Evidence that is missing makes a run INVALID. --accept-unproven names it in the
+// first line instead; what was found to be wrong it never forgives.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"hydrant/cmd/judge/internal/report"
+	"hydrant/cmd/judge/internal/rule"
+	"hydrant/cmd/judge/internal/slo"
+	"hydrant/formats/summary"
+	"hydrant/formats/verdict"
+	"hydrant/internal/cli"
+	"hydrant/internal/codec"
+	"hydrant/internal/fold"
+	"hydrant/internal/pipe"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return cli.Run(app(), args, stdin, stdout, stderr)
+}
+
+const description = `Judge reads one run (.arrows), several runs of one plan, or the summary that reduce
+made (from a file or standard input), and writes a verdict.
+
+An objective is one of
+  ttft:p99<500ms               a latency of most requests; ttft, ttfo, tpot, e2e,
+                               icl_mean, icl_p99, icl_max; p1 to p99.9
+  ttft/wire:p99<400ms          the same from other stamps: user (default), wire, sent
+  ttft:p99<200ms+0.05ms*in     a limit that grows with the input tokens
+  error_rate<1%                a share of failed requests
+  good(ttft<2s,tpot<60ms):p90  a share of requests that meet several limits
+  goodput>=90%                 the same with the limits of all other objectives
+  out_tps>=2000                a rate over the window: out_tps, in_tps, goodput,
+                               sent_rps, ok_rps, ended_rps; also <=
+  mlperf/llama2-70b/server     limits of an MLPerf scenario
+< and <= mean the same: a value at its limit is good.
+
+Checks of the client itself (C) and of steadiness (D2, D3, D4, D6) are not judged in
+this version: they are UNKNOWN, which makes a run INVALID unless --accept-unproven.
+
+Exit status: 0 VALID, and PASS or no objective · 1 VALID and FAIL · 2 the command line
+is wrong · 3 could not judge (bad, cut or unknown-version input, a schedule of another
+run) · 4 INVALID · 5 INCONCLUSIVE · 130 interrupted.
+
+pipelines:
+  judge run.arrows --slo 'ttft:p99<500ms' --slo 'error_rate<1%'
+  reduce run.arrows | judge --slo 'ttft:p90<2s' --short --accept-unproven`
+
+const (
+	categoryServer = "The server"
+	categoryRules  = "The rules"
+)
+
+func app() *ucli.App {
+	return &ucli.App{
+		Name:      "judge",
+		Usage:     "say whether a run is valid and whether the server met its objectives",
+		UsageText: "judge [OPTIONS] [RUN … | SUMMARY]",
+		Flags: append([]ucli.Flag{
+			&ucli.StringSliceFlag{Name: "slo", Category: categoryServer, Usage: "decide `OBJECTIVE` (may be repeated)"},
+			&ucli.StringSliceFlag{Name: "slo-file", Category: categoryServer, Usage: "decide the objectives in `FILE`, one a line, # starts a comment (may be repeated)"},
+			&ucli.StringSliceFlag{Name: "gpu", Category: categoryServer, Usage: "show the gpu stream in `FILE` over the window (may be repeated; needs the run, not its summary)"},
+			&ucli.StringFlag{Name: "plan", Category: categoryRules, Usage: "compare the run with the schedule in `FILE`"},
+			&ucli.BoolFlag{Name: "short", Category: categoryRules, Usage: "accept a window of 30 s and mark the verdict not publishable"},
+			&ucli.BoolFlag{Name: "accept-unproven", Category: categoryRules, Usage: "name missing evidence in the first line instead of calling the run INVALID"},
+			&ucli.StringSliceFlag{Name: "limit", Category: categoryRules, Usage: "change the limit `ID=VALUE`, as in B2.p99=20ms (may be repeated; the report says so)"},
+			&ucli.StringFlag{Name: "format", Category: cli.CategoryOutput, Value: "auto", Usage: "write the verdict as `FORMAT`: auto (text on a terminal, else json), text or json"},
+		}, cli.Flags("output", "timeout")...),
+		Description: description,
+		Action:      judge,
+	}
+}
+
+// options is the command line, read and checked before anything is opened.
+type options struct {
+	inputs   []string
+	gpus     []string
+	plan     string
+	set      []slo.Objective
+	sloFiles []string
+	rules    rule.Options
+	output   string
+	text     bool
+	colour   bool
+	timeout  time.Duration
+}
+
+func parse(c *ucli.Context) (options, error) {
+	o := options{
+		inputs: c.Args().Slice(), gpus: c.StringSlice("gpu"), plan: c.String("plan"), sloFiles: c.StringSlice("slo-file"),
+		output: c.String("output"), timeout: c.Duration("timeout"),
+		rules: rule.Options{Build: cli.Build(), Short: c.Bool("short"), AcceptUnproven: c.Bool("accept-unproven")},
+	}
+	if len(o.inputs) == 0 {
+		o.inputs = []string{""} // standard input, unless that is a terminal
+	}
+	if o.timeout <= 0 {
+		return o, cli.Usagef("--timeout: got %q, want more than 0", o.timeout)
+	}
+	for _, text := range c.StringSlice("slo") {
+		set, err := slo.Parse(fmt.Sprintf("--slo %q", text), text)
+		if err != nil {
+			return o, cli.Usagef("%w", err)
+		}
+		o.set = append(o.set, set...)
+	}
+	for _, text := range c.StringSlice("limit") {
+		l, err := rule.ParseOverride(text)
+		if err != nil {
+			return o, cli.Usagef("%w", err)
+		}
+		o.rules.Limits = append(o.rules.Limits, l)
+	}
+	stdins := 0
+	for _, name := range append(append(append([]string{}, o.inputs...), o.gpus...), o.sloFiles...) {
+		if pipe.Place(name) == pipe.Place("-") {
+			stdins++
+		}
+	}
+	if o.plan == "-" {
+		stdins++
+	}
+	if stdins > 1 {
+		return o, cli.Usagef("standard input: named %d times, want one reader", stdins)
+	}
+	toTerminal := (o.output == "" || o.output == "-") && cli.IsTerminal(cli.Stdout(c))
+	switch f := c.String("format"); f {
+	case "auto":
+		o.text = toTerminal
+	case "text":
+		o.text = true
+	case "json":
+	default:
+		return o, cli.Usagef("--format: got %q, want auto, text or json", f)
+	}
+	o.colour = toTerminal && os.Getenv("NO_COLOR") == ""
+	return o, nil
+}
+
+func judge(c *ucli.Context) (err error) {
+	o, err := parse(c)
+	if err != nil {
+		return err
+	}
+	ctx, stdin := cli.Context(c), cli.Stdin(c)
+	if err := o.readFiles(ctx, stdin); err != nil {
+		return err
+	}
+	in := rule.Input{Set: o.set, Options: o.rules}
+	if o.plan != "" {
+		if in.Plan, err = readPlan(ctx, o, stdin); err != nil {
+			return err
+		}
+	}
+	if in.Summary, err = readSummary(ctx, o, stdin); err != nil {
+		return err
+	}
+	in.Place = pipe.Place(o.inputs[0])
+	if e := in.Summary.Columns; e != nil {
+		if in.Columns, err = summary.DecodeColumns(e, in.Place); err != nil {
+			return err
+		}
+	}
+	v, err := rule.Judge(in)
+	if err != nil {
+		return err
+	}
+	// The verdict is whole before the status says it, so that a crash never looks like one.
+	out, err := pipe.Create(ctx, o.output, cli.Stdout(c), pipe.Options{Timeout: o.timeout})
+	if err != nil {
+		return err
+	}
+	if o.text {
+		err = report.Write(out, v, report.Options{Colour: o.colour})
+	} else {
+		err = verdict.Write(out, v)
+	}
+	if err := out.Finish(err); err != nil {
+		return err
+	}
+	return cli.Status(v.Exit)
+}
+
+// readFiles adds the objectives of --slo-file; what is wrong in them is a usage error
+// like one in --slo.
+func (o *options) readFiles(ctx context.Context, stdin io.Reader) error {
+	for _, name := range o.sloFiles {
+		in, err := pipe.OpenWith(ctx, name, stdin, pipe.Options{Timeout: o.timeout})
+		if err != nil {
+			return err
+		}
+		set, err := slo.ParseFile(in, pipe.Place(name))
+		in.Close()
+		if _, bad := err.(*slo.Error); bad {
+			return cli.Usagef("%w", err)
+		}
+		if err != nil {
+			return err
+		}
+		o.set = append(o.set, set...)
+	}
+	if twice := slo.Unique(o.set); twice != "" {
+		return cli.Usagef("--slo %q: given twice, want each objective once", twice)
+	}
+	return nil
+}
+
+func readPlan(ctx context.Context, o options, stdin io.Reader) (*rule.Plan, error) {
+	in, err := pipe.OpenWith(ctx, o.plan, stdin, pipe.Options{Timeout: o.timeout})
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	plain, _, err := codec.NewReader(in)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", pipe.Place(o.plan), err)
+	}
+	defer plain.Close()
+	return rule.ReadPlan(plain, pipe.Place(o.plan))
+}
+
+// readSummary folds runs and gpu streams, or reads the one summary.
+func readSummary(ctx context.Context, o options, stdin io.Reader) (*summary.Summary, error) {
+	var inputs []fold.Input
+	for _, name := range append(append([]string{}, o.inputs...), o.gpus...) {
+		in, err := pipe.OpenWith(ctx, name, stdin, pipe.Options{Timeout: o.timeout})
+		if err != nil {
+			return nil, err
+		}
+		defer in.Close()
+		inputs = append(inputs, fold.Input{Name: pipe.Place(name), R: in})
+	}
+	return fold.Run(ctx, inputs, fold.Options{Build: cli.Build()})
+}

@@ -23,6 +23,11 @@ const (
 var Outcomes = [...]string{OK, HTTPError, StreamError, Malformed, Truncated, Empty, TimeoutFirstByte,
 	TimeoutIdle, TimeoutTotal, ConnectError, Cancelled, CancelledPlanned, NotSent}
 
+// LocalPrefix begins the error of a request that failed for a cause on the
+// generator's own host: no port, descriptor, memory or name. A connect_error of
+// that kind never left, and counts as not sent.
+const LocalPrefix = "local: "
+
 // Token sources, best first.
 const (
 	UsageChunks = "usage_chunks"

@@ -156,7 +156,7 @@ func DecodeColumns(e *EncodedColumns, place string) (*Columns, error) {
 			return nil, err
 		}
 		for row := dec.Next(); row != nil; row = dec.Next() {
-			if c.N++; int64(c.N) > min(e.Rows, maxRows) {
+			if c.N++; int64(c.N) > min(e.Rows, MaxRows) {
 				return nil, &formats.SyntaxError{Place: place, What: "rows", Got: "more", Want: fmt.Sprint(e.Rows)}
 			}
 			for j := range ints {

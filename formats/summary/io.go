@@ -13,8 +13,8 @@ import (
 // that are written, come to about a quarter of it.
 const maxSize = 1 << 30
 
-// maxRows caps the rows that the columns may claim.
-const maxRows = 1 << 24
+// MaxRows caps the rows of the columns.
+const MaxRows = 1 << 24
 
 // Write writes s as indented JSON with a final newline. The same s gives the same
 // bytes. Format and Version are filled in.
@@ -100,8 +100,8 @@ func (s *Summary) check(place string) error {
 			}
 		}
 	}
-	if c := s.Columns; c != nil && (c.Rows < 0 || c.Rows > maxRows) {
-		return bad("columns.rows", fmt.Sprint(c.Rows), fmt.Sprintf("0 to %d", maxRows))
+	if c := s.Columns; c != nil && (c.Rows < 0 || c.Rows > MaxRows) {
+		return bad("columns.rows", fmt.Sprint(c.Rows), fmt.Sprintf("0 to %d", MaxRows))
 	}
 	return nil
 }

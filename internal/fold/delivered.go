@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"hydrant/internal/stats"
 )
@@ -250,24 +249,4 @@ func (f *fold) disorderOfTurns() {
 		}
 	})
 	f.sheet.count("turn_disorder", broken, n).Evidence = worst
-}
-
-// localCauses are texts by which an error names a cause on the generator's host: no
-// port, no descriptor, no memory, no name.
-var localCauses = [...]string{"cannot assign requested address", "address already in use", "too many open files",
-	"no buffer space available", "cannot allocate memory", "no such host", "server misbehaving", "temporary failure in name resolution"}
-
-// LocalCause says whether the error of a row names a cause on the generator's own
-// host. A connection error of that kind never reached the server.
-func LocalCause(text string) bool {
-	if text == "" {
-		return false
-	}
-	text = strings.ToLower(text)
-	for _, c := range localCauses {
-		if strings.Contains(text, c) {
-			return true
-		}
-	}
-	return false
 }

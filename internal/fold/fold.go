@@ -63,7 +63,7 @@ func Run(ctx context.Context, inputs []Input, o Options) (*summary.Summary, erro
 				return nil, &formats.SyntaxError{Place: in.Name, What: "summary beside other inputs",
 					Help: "a summary is read alone; give the runs themselves, they fold together"}
 			}
-			return summary.Read(opened[i].R, in.Name)
+			return alone(opened[i], o)
 		}
 	}
 	if !slices.Contains(kinds, kindRun) {
@@ -95,4 +95,17 @@ func Run(ctx context.Context, inputs []Input, o Options) (*summary.Summary, erro
 		}
 	}
 	return f.summary()
+}
+
+// alone reads the one summary. What only the rows could change is refused.
+func alone(in Input, o Options) (*summary.Summary, error) {
+	if o.Window != nil || o.WarmupNS.Valid {
+		return nil, &formats.SyntaxError{Place: in.Name, What: "window", Got: "a summary", Want: "the run, whose rows a window selects",
+			Help: "leave --window and --warmup out, or reduce the run again"}
+	}
+	s, err := summary.Read(in.R, in.Name)
+	if err == nil && o.NoColumns {
+		s.Columns = nil
+	}
+	return s, err
 }

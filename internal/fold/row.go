@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"hydrant/formats"
@@ -141,7 +142,7 @@ func (f *fold) take(q *run.Request, place string, part int32) (*rec, error) {
 		retransmits: pack(q.Retransmits), part: part, worker: int32(q.Worker.Or(-1)),
 		session: f.text.index(q.Session), class: f.text.index(q.Class), model: f.text.index(q.Model), addr: f.text.index(q.RemoteAddr),
 		outcome: uint8(outcome), source: uint8(source), reused: int8(q.ConnReused.Or(-1)),
-		local: LocalCause(q.Error), early: q.EarlyResponse.Or(0) == 1,
+		local: strings.HasPrefix(q.Error, run.LocalPrefix), early: q.EarlyResponse.Or(0) == 1,
 		after: int64(len(f.after)), afterN: int32(len(q.After))}
 	f.after = append(f.after, q.After...)
 	if n := len(q.ChunkGapUS); n > 0 {

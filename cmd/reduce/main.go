@@ -1,0 +1,221 @@
+// Reduce turns the rows of a run into metrics.
+//
+// It reads runs and gpu streams, in any order, from files or standard input, and
+// writes one summary: a table on a terminal, JSON (docs/formats/summary.md) for
+// everything else. Each metric is defined once, in docs/metrics.md. Several runs of
+// one schedule become one, with the exact percentiles of their union.
+//
+//	reduce run.arrows
+//	reduce run.arrows gpu.arrows -o run.summary.json
+//	replay --url http://127.0.0.1:8000 day.sched.zst | tee run.arrows | reduce | judge
+//
+// Memory is constant but for about 420 bytes per request, 220 per worker and second.
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	ucli "github.com/urfave/cli/v2"
+
+	"hydrant/cmd/reduce/internal/table"
+	"hydrant/formats"
+	"hydrant/formats/summary"
+	"hydrant/internal/cli"
+	"hydrant/internal/fold"
+	"hydrant/internal/pipe"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return cli.Run(app(), args, stdin, stdout, stderr)
+}
+
+const description = `Reads runs (.arrows) and gpu streams, told apart by content, or one summary to print
+again; writes a table for people or JSON for judge and other programs. All figures are
+over the steady window: from the end of the warm-up, declared or detected, to the last
+planned request. What cannot be computed is null, with the reason; a percentile below
+its sample floor is refused. Rows after a cut are never guessed: a truncated input is an
+error and leaves no output.
+
+pipelines:
+  reduce run.arrows
+  reduce run.arrows gpu.arrows -o run.summary.json
+  replay --sim default plan.sched.zst | tee run.arrows | reduce | judge --slo 'ttft:p99<1s'
+
+` + cli.ExitText
+
+const (
+	categoryWindow = "The window"
+	categoryTable  = "What is written"
+)
+
+func app() *ucli.App {
+	return &ucli.App{
+		Name:      "reduce",
+		Usage:     "turn the rows of runs into metrics",
+		UsageText: "reduce [OPTIONS] [RUN | GPU …]\nreduce [OPTIONS] SUMMARY",
+		Flags: append([]ucli.Flag{
+			&ucli.DurationFlag{Name: "warmup", Category: categoryWindow, Usage: "leave out the first `DURATION` of the load, at least", DefaultText: "as the run's header says"},
+			&ucli.StringFlag{Name: "window", Category: categoryWindow, Usage: "use `FROM:TO` after the first planned request, as 1m:5m, :10m or 30s:, in place of the steady window", DefaultText: "from the end of the warm-up"},
+			&ucli.StringFlag{Name: "format", Category: categoryTable, Value: "auto", Usage: "write the summary as `FORMAT`: auto (a table on a terminal, else json), json or table"},
+			&ucli.StringFlag{Name: "percentiles", Category: categoryTable, Value: "p50,p90,p99,p99.9", Usage: "show `LIST` in the table, from p1 p5 p10 p25 p50 p75 p90 p95 p99 p99.9"},
+			&ucli.StringFlag{Name: "columns", Category: categoryTable, Usage: "`on` or off: keep the per-request columns that judge needs", DefaultText: "on up to 1,000,000 requests"},
+		}, cli.Flags("output", "timeout")...),
+		Description: description,
+		Action:      reduce,
+	}
+}
+
+// options is the command line, read and checked before anything is opened.
+type options struct {
+	inputs  []string
+	output  string
+	timeout time.Duration
+	fold    fold.Options
+	table   bool
+	view    table.Options
+}
+
+func parse(c *ucli.Context) (o options, err error) {
+	o = options{inputs: c.Args().Slice(), output: c.String("output"), timeout: c.Duration("timeout"), fold: fold.Options{Build: cli.Build()}}
+	if len(o.inputs) == 0 {
+		o.inputs = []string{""} // standard input, unless that is a terminal
+	}
+	stdins := 0
+	for _, name := range o.inputs {
+		if pipe.Place(name) == pipe.Place("-") {
+			stdins++
+		}
+	}
+	if stdins > 1 {
+		return o, cli.Usagef("standard input: named %d times, want once", stdins)
+	}
+	if o.timeout <= 0 {
+		return o, cli.Usagef("--timeout: got %q, want more than 0", o.timeout)
+	}
+	if c.IsSet("warmup") {
+		d := c.Duration("warmup")
+		if d < 0 {
+			return o, cli.Usagef("--warmup: got %q, want at least 0", d)
+		}
+		o.fold.WarmupNS = formats.Some(int64(d))
+	}
+	if c.IsSet("window") {
+		if c.IsSet("warmup") {
+			return o, cli.Usagef("--window and --warmup: got both, want one: a window has no warm-up")
+		}
+		if o.fold.Window, err = parseWindow(c.String("window")); err != nil {
+			return o, err
+		}
+	}
+	switch v := c.String("columns"); v {
+	case "":
+		if c.IsSet("columns") {
+			return o, cli.Usagef("--columns: got %q, want on or off", v)
+		}
+	case "on":
+		o.fold.MaxColumns = summary.MaxRows
+	case "off":
+		o.fold.NoColumns = true
+	default:
+		return o, cli.Usagef("--columns: got %q, want on or off", v)
+	}
+	toTerminal := (o.output == "" || o.output == "-") && cli.IsTerminal(cli.Stdout(c))
+	switch f := c.String("format"); f {
+	case "auto":
+		o.table = toTerminal
+	case "table":
+		o.table = true
+	case "json":
+	default:
+		return o, cli.Usagef("--format: got %q, want auto, json or table", f)
+	}
+	o.view.Bold = toTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	if c.IsSet("percentiles") && !o.table {
+		return o, cli.WithHint(cli.Usagef("--percentiles: the output is JSON, which has all of them"), "--format table writes the table here too")
+	}
+	o.view.Levels, err = parseLevels(c.String("percentiles"))
+	return o, err
+}
+
+// parseWindow reads FROM:TO, either of which may be empty.
+func parseWindow(s string) (*fold.Span, error) {
+	bad := cli.Usagef("--window: got %q, want FROM:TO with FROM below TO, as 1m:5m, :10m or 30s:", s)
+	from, to, ok := strings.Cut(s, ":")
+	if !ok {
+		return nil, bad
+	}
+	var w fold.Span
+	if from != "" {
+		d, err := time.ParseDuration(from)
+		if err != nil || d < 0 {
+			return nil, bad
+		}
+		w.FromNS = int64(d)
+	}
+	if to != "" {
+		d, err := time.ParseDuration(to)
+		if err != nil || int64(d) <= w.FromNS {
+			return nil, bad
+		}
+		w.ToNS = formats.Some(int64(d))
+	}
+	return &w, nil
+}
+
+// parseLevels reads a list such as p50,p99.9 into thousandths.
+func parseLevels(s string) ([]int64, error) {
+	var levels []int64
+	for p := range strings.SplitSeq(s, ",") {
+		p = strings.TrimSpace(p)
+		i := slices.IndexFunc(fold.Levels[:], func(level int64) bool { return table.LevelName(level) == p })
+		if i < 0 || slices.Contains(levels, fold.Levels[i]) {
+			return nil, cli.Usagef("--percentiles: got %q, want some of p1 p5 p10 p25 p50 p75 p90 p95 p99 p99.9, each once", p)
+		}
+		levels = append(levels, fold.Levels[i])
+	}
+	slices.Sort(levels)
+	return levels, nil
+}
+
+func reduce(c *ucli.Context) (err error) {
+	o, err := parse(c)
+	if err != nil {
+		return err
+	}
+	ctx := cli.Context(c)
+	var inputs []fold.Input
+	for _, name := range o.inputs {
+		in, err := pipe.OpenWith(ctx, name, cli.Stdin(c), pipe.Options{Timeout: o.timeout})
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		inputs = append(inputs, fold.Input{Name: pipe.Place(name), R: in})
+	}
+	// The output is opened before the work, so that a name that cannot be written
+	// is known before a long read.
+	out, err := pipe.Create(ctx, o.output, cli.Stdout(c), pipe.Options{Timeout: o.timeout})
+	if err != nil {
+		return err
+	}
+	defer func() { err = out.Finish(err) }()
+	s, err := fold.Run(ctx, inputs, o.fold)
+	var cut *formats.TruncatedError
+	if errors.As(err, &cut) && cut.Help == "" {
+		cut.Help = "nothing was written: a part of a run is not a result"
+	}
+	if err != nil {
+		return err
+	}
+	if o.table {
+		return table.Write(out, s, o.view)
+	}
+	return summary.Write(out, s)
+}

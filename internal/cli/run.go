@@ -53,7 +53,7 @@ func start(ctx context.Context, app *ucli.App, args []string) error {
 		_, err := io.WriteString(app.Writer, Help(app, p.command))
 		return err
 	case p.version:
-		_, err := fmt.Fprintln(app.Writer, app.Name, Build())
+		_, err := fmt.Fprintf(app.Writer, "%s (hydrant) %s\n", app.Name, Version)
 		return err
 	}
 	tame(app)

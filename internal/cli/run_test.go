@@ -263,7 +263,7 @@ func TestPanic(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	for _, app := range []*ucli.App{filter(nil), multi(nil)} {
-		if r := run(app, "--version"); r.Code != 0 || r.Err != "" || r.Out != app.Name+" "+Build()+"\n" {
+		if r := run(app, "--version"); r.Code != 0 || r.Err != "" || r.Out != app.Name+" (hydrant) "+Version+"\n" {
 			t.Errorf("%s --version = %+v", app.Name, r)
 		}
 	}

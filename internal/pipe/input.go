@@ -33,7 +33,7 @@ func OpenWith(ctx context.Context, name string, stdin io.Reader, o Options) (io.
 		if f, ok := stdin.(*os.File); ok {
 			return fromFile(ctx, f, name, false)
 		}
-		return &checked{ctx: ctx, r: stdin}, nil
+		return &checked{ctx: ctx, name: name, r: stdin}, nil
 	}
 	f, err := os.Open(name)
 	if err != nil {
@@ -64,24 +64,34 @@ func fromFile(ctx context.Context, f *os.File, name string, owned bool) (io.Read
 		}
 		return nil, fmt.Errorf("%s: is a folder, want a file", Place(name))
 	case err == nil && st.Mode().IsRegular():
-		return &file{checked{ctx, f, c}, f}, nil
+		return &file{checked{ctx, name, f, c}, f}, nil
 	}
-	return newPump(ctx, f, c), nil
+	return newPump(ctx, name, f, c), nil
 }
 
 // checked looks at the context before each read, which is enough where a read
 // does not wait.
 type checked struct {
-	ctx context.Context
-	r   io.Reader
-	c   io.Closer // nil: not ours to close
+	ctx  context.Context
+	name string
+	r    io.Reader
+	c    io.Closer // nil: not ours to close
 }
 
 func (c *checked) Read(p []byte) (int, error) {
 	if c.ctx.Err() != nil {
 		return 0, context.Cause(c.ctx)
 	}
-	return c.r.Read(p)
+	n, err := c.r.Read(p)
+	return n, readError(c.name, err)
+}
+
+// readError names the place of a failed read; the end of the input is no failure.
+func readError(name string, err error) error {
+	if err == nil || err == io.EOF {
+		return err
+	}
+	return named(Place(name), err)
 }
 
 func (c *checked) Close() error {

@@ -166,10 +166,38 @@ func TestContextEndsARead(t *testing.T) {
 	}
 }
 
-func TestReadErrorsPass(t *testing.T) {
-	p := newPump(ctx, io.MultiReader(strings.NewReader("good"), iotest.ErrReader(errStop)), nil)
-	b, err := io.ReadAll(p)
-	if string(b) != "good" || err != errStop {
-		t.Errorf("read %q, %v; want good, then the error", b, err)
+func TestReadErrorsHaveAPlace(t *testing.T) {
+	bad := func() io.Reader { return io.MultiReader(strings.NewReader("good"), iotest.ErrReader(errStop)) }
+	onStdin, err := Open(ctx, "-", bad())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, r := range map[string]io.Reader{
+		"standard input: stopped": onStdin,
+		"fifo: stopped":           newPump(ctx, "fifo", bad(), nil),
+	} {
+		b, err := io.ReadAll(r)
+		if string(b) != "good" || !errors.Is(err, errStop) || err.Error() != want {
+			t.Errorf("read %q, %v; want good, then %s", b, err, want)
+		}
+	}
+}
+
+func TestAt(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"a", errors.New("gone"), "a: gone"},
+		{"a", errors.New("a: gone"), "a: gone"},
+		{"-", errors.New("gone"), "standard input: gone"},
+	} {
+		if got := At(tt.name, tt.err); got.Error() != tt.want {
+			t.Errorf("At(%q, %v) = %v; want %s", tt.name, tt.err, got, tt.want)
+		}
+	}
+	if At("a", nil) != nil || At("a", io.EOF) != io.EOF {
+		t.Error("At changes nil or io.EOF")
 	}
 }

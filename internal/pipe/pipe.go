@@ -52,6 +52,15 @@ func Place(name string) string {
 	return name
 }
 
+// At puts the place of an input in front of an error that does not begin with it
+// yet. A nil error and io.EOF stay as they are.
+func At(name string, err error) error {
+	if err == nil || err == io.EOF || strings.HasPrefix(err.Error(), Place(name)) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", Place(name), err)
+}
+
 func isStdin(name string) bool {
 	return name == "" || name == "-" || name == "/dev/stdin" || name == "/dev/fd/0" || name == "/proc/self/fd/0"
 }

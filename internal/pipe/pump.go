@@ -15,6 +15,7 @@ const (
 // call until the process ends or the file is closed.
 type pump struct {
 	ctx  context.Context
+	name string
 	full chan block
 	free chan []byte
 	done chan struct{}
@@ -29,9 +30,10 @@ type block struct {
 	err error
 }
 
-func newPump(ctx context.Context, r io.Reader, c io.Closer) *pump {
+func newPump(ctx context.Context, name string, r io.Reader, c io.Closer) *pump {
 	p := &pump{
 		ctx:  ctx,
+		name: name,
 		full: make(chan block, pumpBlocks),
 		free: make(chan []byte, pumpBlocks),
 		done: make(chan struct{}),
@@ -67,7 +69,7 @@ func (p *pump) Read(b []byte) (int, error) {
 	}
 	for p.at == len(p.cur.b) {
 		if p.cur.err != nil {
-			return 0, p.cur.err
+			return 0, readError(p.name, p.cur.err)
 		}
 		if p.ctx.Err() != nil {
 			return 0, context.Cause(p.ctx)

@@ -25,6 +25,7 @@ type conn struct {
 	received atomic.Int64
 	sent     atomic.Int64
 	lastRead atomic.Int64 // stamp of the newest read, taken as it returned
+	ended    atomic.Bool  // a read returned the end of the connection, or an error
 
 	// of the present request
 	firstRead atomic.Int64 // stamp of the read with the answer's first byte, 0 before it
@@ -98,6 +99,9 @@ func (c *conn) answered() {
 
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
+	if err != nil {
+		c.ended.Store(true)
+	}
 	if n > 0 {
 		c.lastRead.Store(c.clk.Now())
 		c.reads.Add(1)

@@ -87,7 +87,7 @@ func (e *httpEngine) Do(parent context.Context, p *Prepared, row *run.Request) {
 	if err != nil {
 		outcome, text := ended(ctx)
 		if outcome == "" {
-			outcome, text = unanswered(err, a.conn != nil || a.h2, a.carried().received)
+			outcome, text = e.limits.unanswered(err, a.conn != nil || a.h2, a.conn)
 		}
 		a.end(outcome, text)
 		return

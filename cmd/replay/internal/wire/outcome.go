@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strings"
 	"time"
@@ -29,7 +28,10 @@ type limits struct{ connect, firstByte, idle, total *limit }
 
 func limitsOf(o *Options) limits {
 	of := func(outcome, what string, d time.Duration) *limit {
-		return &limit{outcome: outcome, text: fmt.Sprintf("%s after %v", what, d)}
+		if d > 0 {
+			what = fmt.Sprintf("%s after %v", what, d)
+		}
+		return &limit{outcome: outcome, text: what}
 	}
 	return limits{
 		connect:   of(run.ConnectError, "connect timeout", o.ConnectTimeout),
@@ -63,33 +65,26 @@ func ended(ctx context.Context) (outcome, text string) {
 	return run.Cancelled, cause.Error()
 }
 
-// unanswered names the outcome of a request whose connection failed before a response
-// header was whole. received is what had arrived.
-func unanswered(err error, haveConn bool, received int64) (outcome, text string) {
+// unanswered names the outcome of a request that failed before a response header was
+// whole. c is its connection, nil when it never had one (or shares it, on HTTP/2).
+func (l *limits) unanswered(err error, haveConn bool, c *conn) (outcome, text string) {
+	text = err.Error()
 	var n net.Error
 	switch {
-	case !haveConn && errors.As(err, &n) && n.Timeout():
-		text = "connect timeout: " + err.Error()
+	case !haveConn:
+		if errors.As(err, &n) && n.Timeout() {
+			text = l.connect.text + ": " + text
+		}
 		if isLocal(err) {
 			text = localPrefix + text
 		}
 		return run.ConnectError, text
-	case !haveConn && isLocal(err):
-		return run.ConnectError, localPrefix + err.Error()
-	case !haveConn:
-		return run.ConnectError, err.Error()
-	case received == 0:
-		return run.ConnectError, "connection lost before an answer: " + err.Error()
-	case broken(err):
-		return run.Truncated, "response header: " + err.Error()
+	case c == nil || c.since().received == 0:
+		return run.ConnectError, "connection lost before an answer: " + text
+	case c.ended.Load(): // the parser wanted more than there was
+		return run.Truncated, "response header: " + text
 	}
-	return run.Malformed, err.Error()
-}
-
-// broken reports whether a read ended because the connection did.
-func broken(err error) bool {
-	var op *net.OpError
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &op)
+	return run.Malformed, text
 }
 
 // clip makes a text fit for a row: valid UTF-8, without secrets, of bounded length.

@@ -81,7 +81,7 @@ func (d *drive) begin() (*Spool, error) {
 	h.Epoch = e
 	s, err := newSink(out, h, spool)
 	if err != nil {
-		spool.Remove()
+		spool.Close(true) // nothing is in it
 		return nil, err
 	}
 	d.sink.Store(s)

@@ -109,12 +109,13 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer spool.Remove()
 	stopLive := d.tell()
 	d.deliver(ctx, held)
 	d.settle(ctx)
 	stopLive()
-	return d.end()
+	result, err := d.end()
+	spool.Close(result != nil)
+	return result, err
 }
 
 // stop ends the dispatching. The first cause is kept; a failure beats an interruption.

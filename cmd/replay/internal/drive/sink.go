@@ -106,7 +106,9 @@ func (s *sink) keep(err error) error {
 // Spool is where client rows wait until the requests have ended.
 type Spool struct {
 	io.ReadWriteSeeker
-	Remove func() // closes it and takes its name away
+	// Close ends it. Its name goes too when its rows are in the run, and stays when they
+	// are not, since then they exist nowhere else.
+	Close func(appended bool)
 }
 
 // OpenSpool opens a spool: output + ".client" beside a run that is a file, so that a
@@ -118,12 +120,17 @@ func OpenSpool(output string) (*Spool, error) {
 			return nil, fmt.Errorf("spool of client rows: %w", err)
 		}
 		os.Remove(f.Name())
-		return &Spool{f, func() { f.Close() }}, nil
+		return &Spool{f, func(bool) { f.Close() }}, nil
 	}
 	name := output + ".client"
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("spool of client rows: %w", err)
 	}
-	return &Spool{f, func() { f.Close(); os.Remove(name) }}, nil
+	return &Spool{f, func(appended bool) {
+		f.Close()
+		if appended {
+			os.Remove(name)
+		}
+	}}, nil
 }

@@ -75,7 +75,11 @@ func Block(s Summary) string {
 		kinds = []string{"nothing to send"}
 	}
 	fmt.Fprintf(&b, "replay: %s: %s\n", sent, strings.Join(kinds, ", "))
-	if r.Status != run.Complete {
+	switch r.Status {
+	case run.Complete:
+	case r.Reason:
+		fmt.Fprintf(&b, "  %s by a signal\n", r.Status)
+	default:
 		fmt.Fprintf(&b, "  %s: %s\n", r.Status, r.Reason)
 	}
 	if r.Sent > 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -43,7 +44,7 @@ func oneLine(s string) string {
 			return ';'
 		case r == '\t':
 			return ' '
-		case r < ' ' || r == 0x7f:
+		case unicode.IsControl(r):
 			return '?'
 		}
 		return r

@@ -1,14 +1,18 @@
 package cli
 
 import (
+	"cmp"
 	"runtime/debug"
 	"strings"
 )
 
-// Version names this build: the module's release, else the revision it was built
-// from with "-dirty" when the tree had changes, else "devel". It holds no path
-// and no time, and is the same for every run of one build.
-var Version = version(debug.ReadBuildInfo())
+// stamp is what the linker was told: -ldflags '-X hydrant/internal/cli.stamp=v1.2.3'.
+var stamp string
+
+// Version names this build: the stamp, else the module's release, else the
+// revision it was built from with "-dirty" when the tree had changes, else "devel".
+// It holds no path and no time, and is the same for every run of one build.
+var Version = cmp.Or(stamp, version(debug.ReadBuildInfo()))
 
 // Build is what outputs carry as their maker: "hydrant <version>".
 func Build() string { return "hydrant " + Version }

@@ -83,9 +83,9 @@ func compile(root, tool, out string) error {
 	if tool == "gpuwatch" && hasCompiler() {
 		cgo = "1"
 	}
-	cmd := exec.Command("go", "build", "-o", out, "./cmd/"+tool)
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", out, "./cmd/"+tool)
 	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED="+cgo, "GOFLAGS=-mod=readonly")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED="+cgo)
 	if b, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build ./cmd/%s: %w\n%s", tool, err, b)
 	}
@@ -115,7 +115,7 @@ func prune(cache string, now time.Time) {
 // every file below the code folders that is neither a test nor test data.
 func sourceKey(root string) (string, error) {
 	h := sha256.New()
-	fmt.Fprintln(h, runtime.Version(), runtime.GOOS, runtime.GOARCH, hasCompiler())
+	fmt.Fprintln(h, runtime.Version(), runtime.GOOS, runtime.GOARCH, hasCompiler(), os.Getenv("GOFLAGS"))
 	for _, top := range []string{"go.mod", "go.sum", "cmd", "formats", "internal", "traces"} {
 		err := filepath.WalkDir(filepath.Join(root, top), func(path string, d fs.DirEntry, err error) error {
 			if err != nil {

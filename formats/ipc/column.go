@@ -1,6 +1,9 @@
 package ipc
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Column is one column of a table whose rows are structs of type T. The table in
 // code, the schema in the file and the page in docs are all made from it.
@@ -30,4 +33,18 @@ func Fields[T any](cols []Column[T]) []Field {
 // internal is the panic of a broken invariant.
 func internal(format string, a ...any) {
 	panic("internal error: " + fmt.Sprintf(format, a...))
+}
+
+// Markdown returns the columns as the fields table of a format page.
+func Markdown[T any](cols []Column[T]) string {
+	var b strings.Builder
+	b.WriteString("| name | type | unit | meaning | null means | since |\n|---|---|---|---|---|---|\n")
+	for _, c := range cols {
+		null := c.Null
+		if null == "" {
+			null = "never null"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %d |\n", c.Name, c.Type, c.Unit, c.Meaning, null, c.Since)
+	}
+	return b.String()
 }

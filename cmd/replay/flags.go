@@ -10,46 +10,46 @@ import (
 
 // Categories of replay's flags.
 const (
-	target  = "Target"
-	request = "Requests"
-	load    = "Load"
-	limits  = "Limits"
-	about   = "About the run"
+	ofTarget   = "Target"
+	ofRequests = "Requests"
+	ofLoad     = "Load"
+	ofLimits   = "Limits"
+	ofRun      = "About the run"
 )
 
 // flags lists the flags of replay; options reads each of them.
 func flags() []ucli.Flag {
 	own := []ucli.Flag{
-		&ucli.StringSliceFlag{Name: "url", Category: target, Usage: "send to the server at `URL`, without /v1; may be repeated, a session keeps one"},
-		&ucli.StringFlag{Name: "sim", Category: target, Usage: "start the simulated server that `SPEC` describes and send to it"},
-		&ucli.BoolFlag{Name: "null", Category: target, Usage: "start a server that answers at once and send to it"},
-		&ucli.StringFlag{Name: "model", Category: target, Usage: "ask for `NAME`", DefaultText: "the server's only one, else the line's"},
-		&ucli.StringFlag{Name: "header-file", Category: target, Usage: "add the headers in `FILE`, one \"Name: value\" a line"},
-		&ucli.StringFlag{Name: "api-key-env", Category: target, Usage: "send the value of environment variable `NAME` as bearer token"},
-		&ucli.StringFlag{Name: "preflight", Category: target, Value: "on", Usage: "`on|off`: look at the server before any load"},
+		&ucli.StringSliceFlag{Name: "url", Category: ofTarget, Usage: "send to the server at `URL`, without /v1; may be repeated, a session keeps one"},
+		&ucli.StringFlag{Name: "sim", Category: ofTarget, Usage: "start the simulated server that `SPEC` describes and send to it"},
+		&ucli.BoolFlag{Name: "null", Category: ofTarget, Usage: "start a server that answers at once and send to it"},
+		&ucli.StringFlag{Name: "model", Category: ofTarget, Usage: "ask for `NAME`", DefaultText: "the server's only one, else the line's"},
+		&ucli.StringFlag{Name: "header-file", Category: ofTarget, Usage: "add the headers in `FILE`, one \"Name: value\" a line"},
+		&ucli.StringFlag{Name: "api-key-env", Category: ofTarget, Usage: "send the value of environment variable `NAME` as bearer token"},
+		&ucli.StringFlag{Name: "preflight", Category: ofTarget, Value: "on", Usage: "`on|off`: look at the server before any load"},
 
-		&ucli.StringFlag{Name: "endpoint", Category: request, Value: "chat", Usage: "speak `chat|completions`"},
-		&ucli.StringFlag{Name: "prompt", Category: request, Value: "text", Usage: "synthesise prompts as `text|tokens`; tokens are exact and need --endpoint completions"},
-		&ucli.StringFlag{Name: "stream", Category: request, Value: "on", Usage: "`on|off`: ask for answers as a stream"},
-		&ucli.StringFlag{Name: "pin-output", Category: request, Value: "on", Usage: "`on|off`: ask for exactly the planned output length (ignore_eos, min_tokens)"},
-		&ucli.StringFlag{Name: "cancel", Category: request, Usage: "cut the answer to a share of the requests short, as `SHARE@DELAY` after the dispatch (0.05@2s)"},
+		&ucli.StringFlag{Name: "endpoint", Category: ofRequests, Value: "chat", Usage: "speak `chat|completions`"},
+		&ucli.StringFlag{Name: "prompt", Category: ofRequests, Value: "text", Usage: "synthesise prompts as `text|tokens`; tokens are exact and need --endpoint completions"},
+		&ucli.StringFlag{Name: "stream", Category: ofRequests, Value: "on", Usage: "`on|off`: ask for answers as a stream"},
+		&ucli.StringFlag{Name: "pin-output", Category: ofRequests, Value: "on", Usage: "`on|off`: ask for exactly the planned output length (ignore_eos, min_tokens)"},
+		&ucli.StringFlag{Name: "cancel", Category: ofRequests, Usage: "cut the answer to a share of the requests short, as `SHARE@DELAY` after the dispatch (0.05@2s)"},
 
-		&ucli.IntFlag{Name: "workers", Category: load, Usage: "fork `N` worker processes", DefaultText: "one per usable CPU"},
-		&ucli.Int64Flag{Name: "requests", Category: load, Usage: "end the plan after the first `N` requests of the schedule", DefaultText: "all"},
-		&ucli.DurationFlag{Name: "duration", Category: load, Usage: "end the plan `DURATION` after its start; nothing is sent from then on", DefaultText: "the schedule's"},
-		&ucli.DurationFlag{Name: "warmup", Category: load, Usage: "leave the first `DURATION` out of the measured window; its requests are sent as all others"},
-		&ucli.DurationFlag{Name: "grace", Category: load, Value: 30 * time.Second, Usage: "let requests in flight go on for `DURATION` after the sending was stopped"},
-		&ucli.DurationFlag{Name: "spin", Category: load, Usage: "wake `DURATION` before each instant and wait busily; costs CPU", DefaultText: "0s"},
+		&ucli.IntFlag{Name: "workers", Category: ofLoad, Usage: "fork `N` worker processes", DefaultText: "one per usable CPU"},
+		&ucli.Int64Flag{Name: "requests", Category: ofLoad, Usage: "end the plan after the first `N` requests of the schedule", DefaultText: "all"},
+		&ucli.DurationFlag{Name: "duration", Category: ofLoad, Usage: "end the plan `DURATION` after its start; nothing is sent from then on", DefaultText: "the schedule's"},
+		&ucli.DurationFlag{Name: "warmup", Category: ofLoad, Usage: "leave the first `DURATION` out of the measured window; its requests are sent as all others"},
+		&ucli.DurationFlag{Name: "grace", Category: ofLoad, Value: 30 * time.Second, Usage: "let requests in flight go on for `DURATION` after the sending was stopped"},
+		&ucli.DurationFlag{Name: "spin", Category: ofLoad, Usage: "wake `DURATION` before each instant and wait busily; costs CPU", DefaultText: "0s"},
 
-		&ucli.DurationFlag{Name: "connect-timeout", Category: limits, Value: 10 * time.Second, Usage: "end a request that has no connection after `DURATION`; 0 never"},
-		&ucli.DurationFlag{Name: "first-byte-timeout", Category: limits, Value: 10 * time.Minute, Usage: "end a request without a first byte after `DURATION`; 0 never"},
-		&ucli.DurationFlag{Name: "idle-timeout", Category: limits, Value: 5 * time.Minute, Usage: "end an answer that is silent for `DURATION`; 0 never"},
-		&ucli.DurationFlag{Name: "total-timeout", Category: limits, Value: time.Hour, Usage: "end a request `DURATION` after its dispatch; 0 never"},
+		&ucli.DurationFlag{Name: "connect-timeout", Category: ofLimits, Value: 10 * time.Second, Usage: "end a request that has no connection after `DURATION`; 0 never"},
+		&ucli.DurationFlag{Name: "first-byte-timeout", Category: ofLimits, Value: 10 * time.Minute, Usage: "end a request without a first byte after `DURATION`; 0 never"},
+		&ucli.DurationFlag{Name: "idle-timeout", Category: ofLimits, Value: 5 * time.Minute, Usage: "end an answer that is silent for `DURATION`; 0 never"},
+		&ucli.DurationFlag{Name: "total-timeout", Category: ofLimits, Value: time.Hour, Usage: "end a request `DURATION` after its dispatch; 0 never"},
 
-		&ucli.StringFlag{Name: "chunks", Category: about, Value: "full", Usage: "keep the times of single token events: `full|off`"},
-		&ucli.Int64Flag{Name: "server-block", Category: about, Value: 16, Usage: "assume a server cache with blocks of `N` tokens for expected_cached_tokens"},
-		&ucli.StringSliceFlag{Name: "label", Category: about, Usage: "note `KEY=VALUE` in the run; may be repeated"},
-		&ucli.StringFlag{Name: "server-config", Category: about, Usage: "keep the text of `FILE` in the run: how the server was started"},
+		&ucli.StringFlag{Name: "chunks", Category: ofRun, Value: "full", Usage: "keep the times of single token events: `full|off`"},
+		&ucli.Int64Flag{Name: "server-block", Category: ofRun, Value: 16, Usage: "assume a server cache with blocks of `N` tokens for expected_cached_tokens"},
+		&ucli.StringSliceFlag{Name: "label", Category: ofRun, Usage: "note `KEY=VALUE` in the run; may be repeated"},
+		&ucli.StringFlag{Name: "server-config", Category: ofRun, Usage: "keep the text of `FILE` in the run: how the server was started"},
 	}
 	return append(own, cli.Flags("output", "force", "quiet", "progress", "seed")...)
 }

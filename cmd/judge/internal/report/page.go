@@ -5,6 +5,7 @@ package report
 
 import (
 	"io"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -27,14 +28,15 @@ func (p *page) blank() { p.b.WriteString("\n") }
 // wrap adds text after a lead, broken between words, continued below its first
 // character at column indent. A lead that reaches beyond indent has a line of its own.
 func (p *page) wrap(lead string, indent int, text string) {
-	if size(lead) > indent-1 {
+	lead = strings.TrimRight(lead, " ")
+	if lead != "" && size(lead) > indent-1 {
 		p.line(lead)
 		lead = ""
 	}
 	line := pad(lead, indent)
 	empty := true
-	for _, word := range strings.Fields(text) {
-		word = strings.ReplaceAll(word, "\u00a0", " ")
+	for _, word := range strings.Fields(figure.ReplaceAllString(text, "$1"+fixed+"$2")) {
+		word = strings.ReplaceAll(word, fixed, " ")
 		if !empty && size(line)+1+size(word) > width {
 			p.line(line)
 			line, empty = strings.Repeat(" ", indent), true
@@ -47,6 +49,9 @@ func (p *page) wrap(lead string, indent int, text string) {
 	}
 	p.line(line)
 }
+
+// figure finds a number and its unit, which stay on one line.
+var figure = regexp.MustCompile(`([0-9]) ((?:ns|µs|ms|s|req/s)\b|%)`)
 
 // size is the number of columns that s takes.
 func size(s string) int { return utf8.RuneCountInString(s) }
@@ -67,8 +72,11 @@ func right(s string, n int) string {
 	return s
 }
 
+// fixed stands for a blank that wrap does not break at.
+const fixed = "\x00"
+
 // glue keeps a figure and its unit on one line when text is wrapped.
-func glue(s string) string { return strings.ReplaceAll(s, " ", "\u00a0") }
+func glue(s string) string { return strings.ReplaceAll(s, " ", fixed) }
 
 // Colours of the headline's words on a terminal.
 const (

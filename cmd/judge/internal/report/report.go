@@ -23,6 +23,8 @@ func Write(w io.Writer, v *verdict.Verdict, o Options) error {
 	p.blank()
 	p.server(v)
 	p.blank()
+	p.checks(v)
+	p.blank()
 	p.latencies(v)
 	p.gpus(v)
 	p.blank()
@@ -49,16 +51,14 @@ func (p *page) head(v *verdict.Verdict) {
 		return
 	}
 	text := v.Cause.Text
-	if !strings.Contains(text, "objective") && strings.ContainsAny(v.Cause.Check, "ABCD") && !strings.HasPrefix(v.Cause.Check, "E") {
+	if v.Cause.Check[0] != 'E' && !strings.Contains(text, v.Cause.Check) {
 		text = v.Cause.Check + ": " + text
 	}
-	before := p.b.Len()
-	p.wrap(v.Headline, body, text)
-	written := p.b.String()
-	p.b.Reset()
-	p.b.WriteString(written[:before])
-	first, rest, _ := strings.Cut(written[before:], "\n")
-	p.b.WriteString(p.paint(first) + "\n" + rest)
+	var first page
+	first.wrap(v.Headline, body, text)
+	line, rest, _ := strings.Cut(first.b.String(), "\n")
+	p.line(p.paint(line))
+	p.b.WriteString(rest)
 	if v.Cause.Hint != "" {
 		p.wrap("", body, sentence(v.Cause.Hint))
 	}
@@ -73,7 +73,7 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// generator says what was delivered, what it cost the client, and what each check found.
+// generator says what was delivered and what it cost the client.
 func (p *page) generator(v *verdict.Verdict) {
 	title := "The generator delivered the plan"
 	if v.Harness == verdict.Invalid {
@@ -86,24 +86,53 @@ func (p *page) generator(v *verdict.Verdict) {
 			all = append(all, glue(o.Name+" "+rule.Grouped(o.N)))
 		}
 	}
-	p.wrap("", 2, fmt.Sprintf("%s planned: %s", glue(rule.Grouped(v.Run.Planned)+" requests"), strings.Join(all, " · ")))
-	p.wrap("", 2, "client "+p.clientCost(v))
+	p.wrap("", 2, glue(rule.Grouped(v.Run.Planned)+" requests planned")+": "+strings.Join(all, " · "))
+	var facts []string
+	for _, f := range []struct{ limit, words string }{{"B1.share", "sent"}, {"B2.p99", "lag p99"}, {"B3.windows", "windows short"}, {"B4.low", "burst ratio from"}} {
+		if t := term(v, f.limit); t != nil && t.Value != nil {
+			s := f.words + " " + rule.Figure(*t.Value, t.Unit)
+			if t.Bound != nil {
+				s += " (" + limit(*t) + ")"
+			}
+			facts = append(facts, glue(s))
+		}
+	}
+	if len(facts) > 0 {
+		p.wrap("", 2, strings.Join(facts, " · "))
+	}
+	p.wrap("", 2, "client "+clientCost(v))
+}
+
+// term returns a number of a check by the id of its limit.
+func term(v *verdict.Verdict, id string) *verdict.Term {
+	for i := range v.Checks {
+		for j := range v.Checks[i].Terms {
+			if t := &v.Checks[i].Terms[j]; t.Limit == id {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// checks writes one line per check that was judged, and one for the rest.
+func (p *page) checks(v *verdict.Verdict) {
+	p.line("Checks")
 	var unjudged []string
 	for _, c := range v.Checks {
-		if c.Terms == nil {
+		if len(c.Terms) == 0 {
 			unjudged = append(unjudged, c.ID)
 			continue
 		}
 		p.check(c)
 	}
 	if len(unjudged) > 0 {
-		p.wrap("  "+strings.Join(unjudged, " ")+"  ", 2, "")
-		p.wrap("", 6, pad("UNKNOWN", 9)+"not judged in this version")
+		p.wrap("  –   "+pad(verdict.Unknown, 9), 15, strings.Join(unjudged, " ")+": not judged in this version")
 	}
 }
 
 // clientCost is the arithmetic by which a slow client caps the number.
-func (p *page) clientCost(v *verdict.Verdict) string {
+func clientCost(v *verdict.Verdict) string {
 	per, ceiling := number(v, "cpu_per_event"), number(v, "event_ceiling")
 	if per == nil || per.Value == nil {
 		reason := "the summary does not say"
@@ -135,14 +164,14 @@ func number(v *verdict.Verdict, id string) *verdict.Number {
 func (p *page) check(c verdict.Check) {
 	var parts []string
 	for _, t := range c.Terms {
-		if t.Value == nil {
-			continue
+		if t.Value == nil || t.Status == verdict.OK && t.Unit == "count" && t.Bound != nil && *t.Bound <= 1 {
+			continue // a count that has to be nothing and is nothing
 		}
-		s := glue(t.Name+" "+rule.Figure(*t.Value, t.Unit)) + " "
+		s := t.Name + " " + glue(rule.Figure(*t.Value, t.Unit))
 		if t.Bound != nil {
-			s += glue("(" + limit(t) + ")")
+			s += fixed + glue("("+limit(t)+")")
 		}
-		parts = append(parts, strings.TrimSpace(s))
+		parts = append(parts, s)
 	}
 	text := c.Title
 	if len(parts) > 0 {

@@ -47,7 +47,7 @@ func (p *page) objective(o verdict.Objective) {
 		p.line(lead)
 		lead = ""
 	}
-	text := []string{glue(o.Result)}
+	text := []string{o.Result}
 	add := func(s string) { text = append(text, glue(s)) }
 	switch {
 	case o.Rate != nil && o.Rate.Mean != nil:
@@ -76,13 +76,13 @@ func (p *page) objective(o verdict.Objective) {
 	if o.Unmeasured > 0 {
 		add(rule.Grouped(o.Unmeasured) + " without a value")
 	}
-	p.wrap(lead, 30, strings.Join(text, "  "))
+	p.wrap(lead, 30, strings.Join(text, " · "))
 	if o.Reason != "" {
 		p.wrap("", 30, o.Reason)
 	}
 	if o.Result == verdict.Inconclusive && o.ProjectedN.Valid {
-		s := "decided at about " + glue(rule.Grouped(o.ProjectedN.V)+" requests")
-		if o.Independent != nil && o.Independent.ProjectedN.Valid {
+		s := "would pass at about " + glue(rule.Grouped(o.ProjectedN.V)+" requests") + " like these"
+		if o.Independent != nil && o.Independent.ProjectedN.Valid && o.Independent.ProjectedN != o.ProjectedN {
 			s += fmt.Sprintf(" (%s assuming independence)", rule.Grouped(o.Independent.ProjectedN.V))
 		}
 		p.wrap("", 30, s)
@@ -126,7 +126,7 @@ var rows = [...]struct {
 // falls on a failed request is "fail"; neither is a number.
 func (p *page) latencies(v *verdict.Verdict) {
 	p.line(pad("", 11) + right("n", 9) + right("p50", 9) + right("p90", 9) + right("p99", 9) + right("p99.9", 9) + right("95 % of p99", 16) + right("n_eff", 7))
-	refused, pending, wires := false, "", 0
+	refused, failed, pending, wires := false, false, "", 0
 	for _, r := range rows {
 		if r.name != "" {
 			pending = r.name
@@ -149,7 +149,7 @@ func (p *page) latencies(v *verdict.Verdict) {
 			if q := at(m, k); q != nil {
 				switch {
 				case q.Infinite:
-					cell = "fail"
+					cell, failed = "fail", true
 				case q.Value.Valid:
 					cell = rule.Digits(float64(q.Value.V) / scale)
 				default:
@@ -162,6 +162,9 @@ func (p *page) latencies(v *verdict.Verdict) {
 	}
 	if refused {
 		p.line("–: too few requests for that level; p90 needs 64, p99 662, p99.9 6,636")
+	}
+	if failed {
+		p.line("fail: that many of the planned requests failed; a failure ranks last")
 	}
 	if wires > 0 {
 		p.line("wire: no kernel stamps, the sent side stands in")

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 )
 
 // Figure prints a number in its unit with at most four significant digits, as the
@@ -37,18 +36,16 @@ func Span(ns float64) string {
 // Digits prints a number with at most four significant digits, whole ones from
 // 1,000 up, grouped by thousands.
 func Digits(v float64) string {
-	switch a := math.Abs(v); {
-	case a >= 1000:
-		return Grouped(int64(math.Round(v)))
-	case a >= 1e-4 || a == 0:
-		// Rounded first, so that 999.96 does not become 1000.0.
-		s := strconv.FormatFloat(v, 'g', 4, 64)
-		if strings.Contains(s, "e") {
-			return Grouped(int64(math.Round(v)))
-		}
-		return s
+	a := math.Abs(v)
+	if a < 1e-4 && a > 0 {
+		return strconv.FormatFloat(v, 'e', 1, 64)
 	}
-	return strconv.FormatFloat(v, 'e', 1, 64)
+	// Rounded first, so that 999.96 becomes 1,000 and not 1000.0.
+	s := strconv.FormatFloat(v, 'g', 4, 64)
+	if rounded, err := strconv.ParseFloat(s, 64); err == nil && math.Abs(rounded) >= 1000 {
+		return Grouped(int64(math.Round(v)))
+	}
+	return s
 }
 
 // Grouped prints a whole number with commas.

@@ -123,7 +123,7 @@ func bursts(s *state, f *finding) {
 }
 
 func plan(s *state, f *finding) {
-	const reason = "no schedule was given (--plan)"
+	const reason = "no schedule was given: --plan"
 	if s.Plan == nil {
 		for _, t := range f.check.Terms {
 			f.unknown(t.Name, reason)

@@ -52,12 +52,12 @@ type state struct {
 	sentAt    []int          // their places in the set
 	wire      []slo.Decision
 	wireAt    []int
-	ttft, gap float64 // L_ttft and L_gap, NaN when absent
+	ttft      float64 // L_ttft, the tightest TTFT limit of the set; NaN when absent
 	asap      bool
 }
 
 func newState(in Input) (*state, error) {
-	s := &state{Input: in, sum: in.Summary, ttft: math.NaN(), gap: math.NaN()}
+	s := &state{Input: in, sum: in.Summary, ttft: math.NaN()}
 	for i, p := range in.Summary.Parts {
 		var h run.Header
 		if err := json.Unmarshal(p.Header, &h); err != nil {
@@ -114,18 +114,16 @@ func (s *state) failsSent(i int) bool {
 	return false
 }
 
-// tighten lowers L_ttft and L_gap to a limit of the set.
+// tighten lowers L_ttft to a limit of the set.
 func (s *state) tighten(l slo.Limit) {
+	if l.Metric != "ttft" {
+		return
+	}
 	v := float64(l.BaseNS)
 	if s.Columns != nil {
 		v = float64(s.rows.Tightest(l))
 	}
-	switch l.Metric {
-	case "ttft", "ttfo":
-		s.ttft = least(s.ttft, v)
-	case "tpot", "icl_mean", "icl_p99", "icl_max":
-		s.gap = least(s.gap, v)
-	}
+	s.ttft = least(s.ttft, v)
 }
 
 // least is the smaller of two numbers that may be absent (NaN).

@@ -261,7 +261,7 @@ func (d *Decision) conclude() {
 		d.Result = Pass
 		return
 	}
-	rate := d.missRate()
+	rate := fmt.Sprintf("%.3g %% missed, %.3g %% allowed", 100*float64(d.Misses)/n, 100*Round(1-p))
 	switch {
 	case !d.Settled:
 		d.Reason = fmt.Sprintf("the requests are too few for the time they stay alike (tau %.3g is not settled at n = %d)", d.Tau, d.N)
@@ -269,14 +269,10 @@ func (d *Decision) conclude() {
 		d.Reason = fmt.Sprintf("too few independent requests: n_eff·(1−p) = %.3g, at least %d needed, which takes about %.0f requests",
 			d.D5(), needed, math.Ceil(Round(needed*d.Tau/(1-p))))
 	case d.ProjectedN.Valid:
-		d.Reason = fmt.Sprintf("%s, %s allowed, not proven yet: about %d such requests would", rate, Percent(1-p), d.ProjectedN.V)
+		d.Reason = rate + ": not proven yet"
 	default:
-		d.Reason = fmt.Sprintf("%s, %s allowed: too close to tell", rate, Percent(1-p))
+		d.Reason = rate + ": too close to tell"
 	}
-}
-
-func (d *Decision) missRate() string {
-	return fmt.Sprintf("%.3g%% missed", 100*float64(d.Misses)/float64(d.N))
 }
 
 // Overall is the result of the set: PASS when every objective passes, FAIL when one

@@ -69,16 +69,17 @@ type Host struct {
 
 // Header travels as JSON in the schema metadata of table gpu, key "hydrant.gpu".
 type Header struct {
-	Format   string   `json:"format"`
-	Version  int      `json:"version"`
-	Build    string   `json:"build"`
-	Host     string   `json:"host"`
-	BootID   string   `json:"boot_id"`
-	PeriodNS int64    `json:"period_ns"`
-	Source   string   `json:"source"`
-	Driver   string   `json:"driver"`
-	Devices  []Device `json:"devices"`
-	Reason   string   `json:"reason"` // why there are no samples, "" when there can be some
+	Format   string            `json:"format"`
+	Version  int               `json:"version"`
+	Build    string            `json:"build"`
+	Host     string            `json:"host"`
+	BootID   string            `json:"boot_id"`
+	PeriodNS int64             `json:"period_ns"`
+	Source   string            `json:"source"`
+	Driver   string            `json:"driver"`
+	Devices  []Device          `json:"devices"`
+	Labels   map[string]string `json:"labels"` // --label
+	Reason   string            `json:"reason"` // why there are no samples, "" when there can be some
 }
 
 // Device names one sampled device.

@@ -17,6 +17,9 @@ import (
 // maxDepth bounds the nesting of literal JSON (body, extra): scanning recurses.
 const maxDepth = 1000
 
+// EndOfLine is what a Fault got where the line ended too early.
+const EndOfLine = "end of line"
+
 // maxGot is how much of an offending value an error repeats.
 const maxGot = 60
 
@@ -35,8 +38,8 @@ type Scanner struct {
 	scratch []byte // unescaped text of the latest string
 }
 
-// Reset starts on a new line and keeps the scratch space.
-func (s *Scanner) Reset(b []byte) { *s = Scanner{b: b, scratch: s.scratch[:0]} }
+// Reset starts on a new line, without its newline, and keeps the scratch space.
+func (s *Scanner) Reset(b []byte) { *s = Scanner{b: b, Field: "line", scratch: s.scratch[:0]} }
 
 // Fail records a fault unless there is one already.
 func (s *Scanner) Fail(what, got, want string) {
@@ -68,7 +71,7 @@ func (s *Scanner) Token() string {
 		}
 	}
 	if n == 0 {
-		return "end of line"
+		return EndOfLine
 	}
 	return string(bytes.ToValidUTF8(rest[:n], []byte("\uFFFD")))
 }

@@ -32,7 +32,7 @@ func (s *Scanner) Text() []byte {
 			return nil
 		}
 	}
-	s.Refuse("a string with its end quote")
+	s.Fail(s.Field, EndOfLine, "a string with its end quote")
 	return nil
 }
 
@@ -70,7 +70,7 @@ func (s *Scanner) unescape(start, i int) []byte {
 		out = utf8.AppendRune(out, r)
 		i += n
 	}
-	s.Refuse("a string with its end quote")
+	s.Fail(s.Field, EndOfLine, "a string with its end quote")
 	return nil
 }
 

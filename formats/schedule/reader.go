@@ -141,7 +141,7 @@ func (r *Reader) line(line []byte) (*Request, error) {
 		}
 	}
 	r.sum.Write(line)
-	req, fault := r.parse.request(line)
+	req, fault := r.parse.request(line[:len(line)-1])
 	if fault == nil {
 		fault = r.tally.add(req)
 	}

@@ -3,6 +3,7 @@ package schedule
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -230,11 +231,15 @@ func readRun(s *jsonl.Scanner) (run Run) {
 	switch {
 	case n != 2:
 		s.Fail("blocks.add", strconv.Itoa(n)+" numbers", "runs of two numbers, [first id, count]")
-	case run[1] == 0 || run[0] > 1<<63-1-(run[1]-1):
-		s.Fail("blocks.add", printRun(run), "a count of at least 1 and ids of 63 bits")
+	case !fits(run):
+		s.Fail("blocks.add", printRun(run), wantRun)
 	}
 	return run
 }
+
+const wantRun = "a count of at least 1 and ids of 63 bits"
+
+func fits(r Run) bool { return r[0] >= 0 && r[1] >= 1 && r[0] <= math.MaxInt64-(r[1]-1) }
 
 func printRun(r Run) string {
 	return "[" + strconv.FormatInt(r[0], 10) + "," + strconv.FormatInt(r[1], 10) + "]"

@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"hash/maphash"
-	"math"
 	"slices"
 	"strconv"
 
@@ -132,12 +131,13 @@ func (t *tally) size(r *Request) (m int64, _ *jsonl.Fault) {
 	if t.block == nil {
 		return 0, &jsonl.Fault{What: "blocks", Got: "block ids", Want: "null, since the header's block is null"}
 	}
-	m = b.Keep
+	if m = b.Keep; m > MaxIDs {
+		return 0, tooMany(m)
+	}
 	for _, run := range b.Add {
-		if m > math.MaxInt64-run[1] {
-			return 0, &jsonl.Fault{What: "blocks.add", Got: printRun(run), Want: "fewer ids"}
+		if m += min(run[1], MaxIDs+1); m > MaxIDs { // run[1] could carry m past 63 bits
+			return 0, tooMany(max(m, run[1]))
 		}
-		m += run[1]
 	}
 	most := FullIDs(r.InputTokens.V, t.block)
 	if m > most {
@@ -145,6 +145,15 @@ func (t *tally) size(r *Request) (m int64, _ *jsonl.Fault) {
 			Want: "at most " + strconv.FormatInt(most, 10)}
 	}
 	return m, nil
+}
+
+// MaxIDs caps the block ids of one prompt: a run of two numbers may claim any count,
+// and whoever counts hits walks over all of them. 4 M ids are more than a prompt of
+// the longest context in use has with one token per block.
+const MaxIDs = 1 << 22
+
+func tooMany(n int64) *jsonl.Fault {
+	return &jsonl.Fault{What: "blocks", Got: strconv.FormatInt(n, 10) + " ids", Want: "at most " + strconv.Itoa(MaxIDs)}
 }
 
 // FullIDs returns how many block ids a prompt of n tokens has: its full blocks, and

@@ -3,10 +3,14 @@ package schedule
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
 	"io"
+	"unicode/utf8"
+
+	"hydrant/formats/jsonl"
 )
 
 // FrameLines is how many lines go into one zstd frame. It never changes within a
@@ -64,6 +68,9 @@ func (w *Writer) Write(r *Request) error {
 	if w.err != nil {
 		return w.err
 	}
+	if f := form(r); f != nil {
+		return f
+	}
 	if f := w.tally.add(r); f != nil {
 		return f
 	}
@@ -72,6 +79,55 @@ func (w *Writer) Write(r *Request) error {
 	w.buf = append(AppendRequest(w.buf, r), '\n')
 	w.sum.Write(w.buf[at:])
 	return w.line(nil)
+}
+
+// form checks what the parser would find in the line of r.
+func form(r *Request) *jsonl.Fault {
+	for _, q := range []struct {
+		what, got string
+		required  bool
+	}{{"session", r.Session, true}, {"stream", r.Stream, true}, {"context", r.Context, true}, {"model", r.Model, false}, {"class", r.Class, false}} {
+		if q.required && q.got == "" || !utf8.ValidString(q.got) {
+			return &jsonl.Fault{What: q.what, Got: q.got, Want: "a name in UTF-8"}
+		}
+	}
+	if r.Context != Whole && r.Context != Delta {
+		return &jsonl.Fault{What: "context", Got: r.Context, Want: "whole or delta"}
+	}
+	if b := r.Blocks; b != nil {
+		if b.Scope == "" || !utf8.ValidString(b.Scope) {
+			return &jsonl.Fault{What: "blocks.scope", Got: b.Scope, Want: "a name in UTF-8"}
+		}
+		if b.Keep < 0 {
+			return natFault("blocks.keep", b.Keep)
+		}
+		for _, run := range b.Add {
+			if !fits(run) {
+				return &jsonl.Fault{What: "blocks.add", Got: printRun(run), Want: wantRun}
+			}
+		}
+	}
+	for _, q := range []struct {
+		what string
+		raw  json.RawMessage
+	}{{"body", r.Body}, {"extra", r.Extra}} {
+		if q.raw == nil {
+			continue
+		}
+		var s jsonl.Scanner
+		s.Reset(q.raw)
+		s.Field = q.what
+		if object(&s); s.Err == nil {
+			s.End()
+		}
+		if s.Err == nil && !utf8.Valid(q.raw) {
+			s.Fail(q.what, "bytes that are not UTF-8", "UTF-8 text")
+		}
+		if s.Err != nil {
+			return s.Err
+		}
+	}
+	return nil
 }
 
 // line appends a line that is not yet in the buffer, and counts it.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hydrant/formats"
+	"hydrant/formats/gpu"
 	rows "hydrant/formats/run"
 	"hydrant/formats/schedule"
 	"hydrant/formats/summary"
@@ -17,6 +18,9 @@ import (
 	"hydrant/internal/codec"
 	"hydrant/internal/fold"
 )
+
+// epoch is the instant on the monotonic clock at which the runs begin, ns.
+const epoch = 1e12
 
 // plan is a made-up run: requests at a steady pace, each answered in the same way,
 // with the faults that the flags ask for.
@@ -69,7 +73,7 @@ func (p plan) request(i int) rows.Request {
 func (p plan) write(w io.Writer) error {
 	h := rows.Header{Build: "hydrant test", Schedule: json.RawMessage("null"), Target: []string{"http://127.0.0.1:8000"}, Endpoint: "chat", Model: "sim",
 		Server: json.RawMessage("null"), Streaming: true, Engine: "http", Prompt: "text", Timing: "schedule", Seed: 7, Workers: 2, ChunkLists: "full",
-		Calibration: "off", Host: rows.Host{Hostname: "lab", Kernel: "6.18", BootID: "b1", CPUs: 2, CPUsAllowed: 2}, Epoch: rows.Epoch{MonotonicNS: 1, WallNS: 1e18}}
+		Calibration: "off", Host: rows.Host{Hostname: "lab", Kernel: "6.18", BootID: "b1", CPUs: 2, CPUsAllowed: 2}, Epoch: rows.Epoch{MonotonicNS: epoch, WallNS: 1e18}}
 	out, err := rows.NewWriter(w, h, nil)
 	if err != nil {
 		return err
@@ -198,17 +202,50 @@ func (p plan) save(name string, columns bool) error {
 	if err := p.write(f); err != nil {
 		return err
 	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
+	return summarise(strings.TrimSuffix(name, ".arrows")+".summary.json", columns, name)
+}
+
+// summarise folds inputs into a summary, as reduce does.
+func summarise(name string, columns bool, from ...string) error {
+	var inputs []fold.Input
+	for _, name := range from {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		inputs = append(inputs, fold.Input{Name: name, R: f})
 	}
-	s, err := fold.Run(ctx(), []fold.Input{{Name: name, R: f}}, fold.Options{Build: cli.Build(), NoColumns: !columns})
+	s, err := fold.Run(ctx(), inputs, fold.Options{Build: cli.Build(), NoColumns: !columns})
 	if err != nil {
 		return err
 	}
-	out, err := os.Create(strings.TrimSuffix(name, ".arrows") + ".summary.json")
+	out, err := os.Create(name)
 	if err != nil {
 		return err
 	}
 	defer out.Close()
 	return summary.Write(out, s)
+}
+
+// mkgpu is the scripts' command that writes a gpu stream of one device over the first
+// 60 s: mkgpu FILE.
+func mkgpu(name string) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w, err := gpu.NewWriter(f, gpu.Header{Build: "hydrant test", Host: "lab", BootID: "b1", PeriodNS: 1e9, Source: "nvml",
+		Devices: []gpu.Device{{UUID: "GPU-1", Name: "NVIDIA H200"}}})
+	if err != nil {
+		return err
+	}
+	for s := int64(-5); s <= 60; s++ {
+		if err := w.Samples([]gpu.Sample{{WallNS: 1e18 + s*1e9, MonotonicNS: epoch + s*1e9, IntervalNS: formats.Some(1e9), Host: "lab", Source: "nvml",
+			UUID: "GPU-1", Name: "NVIDIA H200", UtilizationPPM: formats.Some(970_000), PowerMW: formats.Some(400_000), EnergyMJ: formats.Some(1e6 + s*400_000)}}); err != nil {
+			return err
+		}
+	}
+	return w.Close(gpu.End{Status: gpu.Complete})
 }

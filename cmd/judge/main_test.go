@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -16,9 +17,20 @@ func ctx() context.Context { return context.Background() }
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"judge": main,
-		"mkrun": func() { os.Exit(mkrun(os.Args[1:], os.Stderr)) },
+		"judge":     main,
+		"mkrun":     func() { os.Exit(mkrun(os.Args[1:], os.Stderr)) },
+		"mkgpu":     func() { exit(mkgpu(os.Args[1])) },
+		"mksummary": func() { exit(summarise(os.Args[1], true, os.Args[2:]...)) },
 	})
+}
+
+// exit ends a command of the scripts.
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
 func TestScripts(t *testing.T) {
@@ -67,8 +79,6 @@ func TestCommandLineIsDeclaredWell(t *testing.T) {
 	}
 }
 
-// Every row of flags is read into options; what the action does not know is an
-// inert flag.
 func TestHelpNamesEveryExitStatus(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	if code := run([]string{"--help"}, strings.NewReader(""), &stdout, &stderr); code != 0 || stderr.Len() > 0 {

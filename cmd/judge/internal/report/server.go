@@ -224,19 +224,36 @@ func (p *page) gpus(v *verdict.Verdict) {
 	p.line("GPU")
 	for _, g := range v.GPUs {
 		var parts []string
+		silent := 0
 		for _, x := range g.Values {
-			s := "–"
-			if x.Value != nil {
-				s = rule.Digits(*x.Value)
+			switch {
+			case detail(x.ID):
+			case x.Value == nil:
+				silent++
+			default:
+				parts = append(parts, glue(x.ID+" "+rule.Digits(*x.Value)))
 			}
-			parts = append(parts, glue(x.ID+" "+s))
+		}
+		parts = append(parts, glue(rule.Grouped(g.Samples)+" samples"))
+		if silent > 0 {
+			parts = append(parts, glue(fmt.Sprintf("%d values not reported", silent)))
 		}
 		if g.Reason != "" {
 			parts = append(parts, g.Reason)
 		}
-		p.wrap(fmt.Sprintf("  %s %d", g.Host, g.Index), body, glue(g.Name)+": "+strings.Join(parts, " · ")+fmt.Sprintf(" (%s)", glue(rule.Grouped(g.Samples)+" samples")))
+		p.wrap(fmt.Sprintf("  %s %d", g.Host, g.Index), body, glue(g.Name)+": "+strings.Join(parts, " · "))
 	}
 	if v.GPUNote != "" {
 		p.wrap("", 2, v.GPUNote)
 	}
+}
+
+// detail says that a value only refines another one that is shown.
+func detail(id string) bool {
+	for _, end := range []string{"_min", "_max", "_p50", "_p95"} {
+		if strings.HasSuffix(id, end) {
+			return true
+		}
+	}
+	return false
 }

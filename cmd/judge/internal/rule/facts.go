@@ -132,7 +132,7 @@ func (s *state) notMeasured(checks []verdict.Check) []string {
 		case strings.HasSuffix(c.Reason, later):
 			unjudged = append(unjudged, c.ID)
 		default:
-			out = append(out, c.ID+" "+c.Title+" ("+c.Reason+")")
+			out = append(out, c.ID+" ("+c.Reason+")")
 		}
 	}
 	if len(unjudged) > 0 {

@@ -160,18 +160,22 @@ func (f *fold) concurrency(w *flow) {
 }
 
 // countGap compares the rows with the other count of what was in flight, the
-// client table, worker by worker at the same instants.
+// client table, worker by worker at the same instants. The worker counts a request
+// from its dispatch on, so the rows are counted from there too.
 func (f *fold) countGap() {
 	type worker struct{ part, worker int32 }
 	rows := map[worker]*level{}
 	f.each(func(r *rec) {
-		if a, b, ok := r.flight(); ok && r.worker >= 0 {
+		if r.dispatched != null && r.worker >= 0 {
 			k := worker{r.part, r.worker}
 			if rows[k] == nil {
 				rows[k] = &level{}
 			}
 			l := rows[k]
-			l.up, l.down = append(l.up, a), append(l.down, b)
+			l.up = append(l.up, r.dispatched)
+			if r.end != null {
+				l.down = append(l.down, r.end)
+			}
 		}
 	})
 	for _, l := range rows {

@@ -27,11 +27,11 @@ type board struct {
 	urgent   []*flight // released before they were prepared: these first
 	ahead    int64     // bytes of prepared bodies whose instant is known
 	held     int64     // bytes of prepared bodies that wait for a predecessor
-	building bool      // the preparer is at work
 	inFlight int64
 	open     int64  // accepted flights that have not reported their row
 	stopped  string // why nothing is dispatched any more; empty: it is
 	finished bool   // no more jobs will come
+	asked    func() // to be called when the preparer is idle; nil: nobody asked
 	closed   bool   // the preparer is to end
 	done     chan struct{}
 }
@@ -105,20 +105,22 @@ func (b *board) releaseLocked(f *flight) {
 	}
 }
 
-// depart takes a flight off the ground: true when it is to be sent now. Its body no
-// longer counts against the budget.
-func (b *board) depart(f *flight) bool {
+// depart takes a flight off the ground: true when it is to be sent now, with the instant,
+// read where the count of flights changes so that rows and client table count alike. Its
+// body no longer counts against the budget.
+func (b *board) depart(f *flight) (now int64, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.ahead -= f.size
 	f.size = 0
 	b.work.Broadcast()
+	now = b.now()
 	if f.gone {
-		return false
+		return now, false
 	}
 	f.gone = true
 	b.inFlight++
-	return true
+	return now, true
 }
 
 // landed notes that a flight ended at ns and releases who waited for it alone.

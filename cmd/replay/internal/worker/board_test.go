@@ -42,7 +42,6 @@ func (b *bench) prepareAll(size int) (ids []int64) {
 	for {
 		b.mu.Lock()
 		f := b.pickLocked()
-		b.building = f != nil
 		b.mu.Unlock()
 		if f == nil {
 			return ids
@@ -85,7 +84,7 @@ func TestDueIsTheLaterOfPlanAndPredecessors(t *testing.T) {
 		t.Fatal(d)
 	}
 	for _, f := range first {
-		if !b.depart(f) {
+		if _, ok := b.depart(f); !ok {
 			t.Fatalf("request %d does not depart", f.job.Request.ID)
 		}
 	}
@@ -134,7 +133,7 @@ func TestStopGivesUpWhatWasNotSent(t *testing.T) {
 	if d := cmp.Diff([]int64{1, 2, 3, 4}, b.given); d != "" {
 		t.Error(d)
 	}
-	if b.depart(fs[1]) {
+	if _, ok := b.depart(fs[1]); ok {
 		t.Error("a request departs after the stop")
 	}
 	b.stop("twice")
@@ -164,9 +163,6 @@ func TestPreparerKeepsItsBudgets(t *testing.T) {
 	// One body fills the held budget: 2, 3 and 4 are left for later. Two fill the other.
 	if d := cmp.Diff([]int64{0, 1, 5}, b.prepareAll(heldBudget)); d != "" {
 		t.Error(d)
-	}
-	if !b.primed() {
-		t.Error("not primed although the budget is spent")
 	}
 	fs := b.flights()
 	b.depart(fs[0])
@@ -199,4 +195,26 @@ func TestDeltasAreBuiltWhenTheirReplyIsThere(t *testing.T) {
 	if got := b.prepareAll(1); !slices.Equal(got, []int64{1}) {
 		t.Errorf("then prepares %v; want the second turn", got)
 	}
+}
+
+func TestPreparerAnswersWhenIdle(t *testing.T) {
+	b := newBench(t)
+	b.job(0, some(0), null)
+	b.accept(&link.Job{Request: schedule.Request{ID: 1, Session: "s", Context: schedule.Delta, AtNS: some(0), After: []int64{0}}}, []int64{0})
+	answered := make(chan []int64, 1)
+	var built []int64
+	b.ask(func() { answered <- slices.Clone(built) })
+	go func() {
+		for f := b.nextToPrepare(); f != nil; f = b.nextToPrepare() {
+			b.ready(f, &wire.Prepared{}, 0)
+			built = append(built, f.job.Request.ID)
+		}
+	}()
+	if got := <-answered; !slices.Equal(got, []int64{0}) {
+		t.Errorf("answers after %v; want 0, since 1 has to wait for its reply", got)
+	}
+	b.mu.Lock()
+	b.closed = true
+	b.work.Broadcast()
+	b.mu.Unlock()
 }

@@ -14,7 +14,8 @@ func (w *worker) dispatch(f *flight, now int64) {
 		w.endDuration()
 		return
 	}
-	if !w.board.depart(f) {
+	now, ok := w.board.depart(f)
+	if !ok {
 		return
 	}
 	go w.fly(f, now)

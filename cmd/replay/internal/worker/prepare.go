@@ -16,18 +16,33 @@ const (
 )
 
 // nextToPrepare waits for a flight whose body is to be built; nil when there will be
-// no more. The caller builds it and calls ready.
+// no more. The caller builds it and calls ready. Whoever asked hears when all that can
+// be built ahead for now is built.
 func (b *board) nextToPrepare() *flight {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for !b.closed {
 		if f := b.pickLocked(); f != nil {
-			b.building = true
 			return f
+		}
+		if answer := b.asked; answer != nil {
+			b.asked = nil
+			b.mu.Unlock()
+			answer()
+			b.mu.Lock()
+			continue
 		}
 		b.work.Wait()
 	}
 	return nil
+}
+
+// ask has the preparer call answer, once, when it is idle.
+func (b *board) ask(answer func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked = answer
+	b.work.Broadcast()
 }
 
 func (b *board) pickLocked() *flight {
@@ -56,18 +71,11 @@ func (b *board) pickLocked() *flight {
 	return nil
 }
 
-// primed reports whether all that can be built ahead for now is built.
-func (b *board) primed() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.closed || !b.building && len(b.urgent) == 0 && (len(b.prepare) == 0 || b.ahead >= aheadBudget)
-}
-
 // ready notes that the body of f is built, at offset ns.
 func (b *board) ready(f *flight, p *wire.Prepared, ns int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	f.queued, b.building = false, false
+	f.queued = false
 	if f.gone {
 		return
 	}
@@ -85,7 +93,7 @@ func (b *board) ready(f *flight, p *wire.Prepared, ns int64) {
 func (b *board) refused(f *flight) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	f.queued, b.building = false, false
+	f.queued = false
 	first := !f.gone
 	f.gone = true
 	return first
@@ -105,7 +113,6 @@ func (w *worker) prepareAll() {
 		case w.board.refused(f):
 			w.refuse(f, err)
 		}
-		_ = w.answerPrime() // a parent that is gone is noticed by its reader
 	}
 }
 

@@ -42,7 +42,7 @@ func (t *ticker) run(stop <-chan struct{}) error {
 			timer.Stop()
 			return nil
 		case <-timer.C:
-			if err := t.write(next); err != nil {
+			if err := t.write(); err != nil {
 				return err
 			}
 		}
@@ -50,12 +50,13 @@ func (t *ticker) run(stop <-chan struct{}) error {
 }
 
 // final writes the row that covers what came after the last whole second.
-func (t *ticker) final() error { return t.write(max(t.now(), t.last+1)) }
+func (t *ticker) final() error { return t.write() }
 
-func (t *ticker) write(at int64) error {
-	c := run.Client{TNS: at, Worker: t.worker, PID: t.pid}
-	interval := at - t.last
-	t.last = at
+func (t *ticker) write() error {
+	c := run.Client{Worker: t.worker, PID: t.pid}
+	t.board.gauges(&c)
+	interval := max(c.TNS-t.last, 1)
+	t.last = c.TNS
 	c.IntervalNS = formats.Some(interval)
 	t.meter.Read(&c, time.Duration(interval))
 	t.tally.take(&c)
@@ -64,16 +65,16 @@ func (t *ticker) write(at int64) error {
 	t.lastReads, t.lastTokenEvs = reads, events
 	c.HiccupThreadP999NS = formats.Some(t.thread.take())
 	c.HiccupGoroutineP999NS = formats.Some(t.goroutine.take())
-	t.board.gauges(&c)
 	c.BacklogRows = formats.Some(t.backlog())
 	return t.out.WriteJSON(link.KindClient, []run.Client{c})
 }
 
-// gauges fills what the board holds at this instant.
+// gauges fills the instant and what the board holds at it.
 func (b *board) gauges(c *run.Client) {
 	waiting, due := b.queue.Len()
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	c.TNS = b.now()
 	c.InFlight = formats.Some(b.inFlight)
 	c.BacklogPrepare = formats.Some(int64(waiting))
 	c.BacklogDispatch = formats.Some(int64(due))

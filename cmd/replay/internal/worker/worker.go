@@ -85,7 +85,6 @@ type worker struct {
 
 	ctx    context.Context // of the requests in flight
 	cancel context.CancelCauseFunc
-	prime  atomic.Bool // the parent waits for Ready
 
 	ticker  *ticker // nil before the start
 	ticking sync.WaitGroup
@@ -183,8 +182,8 @@ func (w *worker) listen(frames *link.Reader) error {
 			}
 			w.board.accept(j, w.composer.begin(j))
 		case link.KindPrime:
-			w.prime.Store(true)
-			err = w.answerPrime()
+			// A parent that is gone is noticed by the next read.
+			w.board.ask(func() { _ = w.out.Write(link.KindReady) })
 		case link.KindStart:
 			var s link.Start
 			if err = json.Unmarshal(payload, &s); err == nil {
@@ -254,13 +253,6 @@ func (w *worker) endDuration() {
 func (w *worker) stop(reason string, grace time.Duration) {
 	time.AfterFunc(max(grace, 0), func() { w.cancel(errors.New(reason)) })
 	w.board.stop(reason)
-}
-
-func (w *worker) answerPrime() error {
-	if w.board.primed() && w.prime.CompareAndSwap(true, false) {
-		return w.out.Write(link.KindReady)
-	}
-	return nil
 }
 
 // bye says the last word.

@@ -32,6 +32,8 @@ func (h *histogram) observe(v float64) {
 	}
 }
 
+func (h *histogram) total() float64 { return math.Float64frombits(h.sum.Load()) }
+
 // metrics is what /metrics shows, under vLLM's names where vLLM has the value.
 type metrics struct {
 	model                             string
@@ -138,7 +140,7 @@ func (m *metrics) text() []byte {
 			}
 			value(h.name+"_bucket", label+`,le="`+le+`"`, float64(total))
 		}
-		value(h.name+"_sum", label, math.Float64frombits(h.sum.Load()))
+		value(h.name+"_sum", label, h.total())
 		value(h.name+"_count", label, float64(total))
 	}
 	one("sim:requests_total", "counter", "Generation requests received, whatever became of them.", float64(m.requests.Load()))

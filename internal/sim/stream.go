@@ -42,7 +42,8 @@ type stream struct {
 	done     bool
 	dead     bool // the client is gone
 	finished chan struct{}
-	end      act // how the response ended, set before finished is closed
+	close    bool // the connection ends with the response
+	end      act  // how the response ended, set before finished is closed
 }
 
 // maxWrite bounds what is gathered for one write of a bundle.
@@ -252,7 +253,7 @@ func (st *stream) abort() {
 // finish closes the books of the response. The lock is held.
 func (st *stream) finish(do act) {
 	st.done, st.end = true, do
-	if do != ended {
+	if do != ended || st.close {
 		st.out.fail(do == reset)
 	}
 	close(st.finished)

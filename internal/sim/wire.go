@@ -106,7 +106,7 @@ func (w *wire) serveOne(r *http.Request) error {
 	if p != nil {
 		return w.reply(p)
 	}
-	st.script.chunked = !w.old
+	st.script.chunked, st.close = !w.old, w.last
 	st.start()
 	raw, r = nil, nil
 	// Until the response is whole the next byte of the client is waited for: it tells

@@ -62,8 +62,8 @@ func (a *attempt) firstByte() bool {
 		return false
 	}
 	at := a.e.o.Clock.Now()
-	if a.conn != nil {
-		at = a.conn.lastRead.Load()
+	if c := a.own(); c != nil {
+		at = c.lastRead.Load()
 	}
 	a.row.FirstByteNS = formats.Some(at)
 	a.arm(a.e.o.IdleTimeout, a.e.limits.idle)
@@ -87,7 +87,8 @@ func (a *attempt) refusal(resp *http.Response) (outcome, text string) {
 type stream struct {
 	a        *attempt
 	sse      *sse
-	document []byte // the answer, when it is one JSON document
+	event1   func(typ string, data []byte) error // takeEvent, bound once
+	document []byte                              // the answer, when it is one JSON document
 	isJSON   bool
 	sniffed  bool
 
@@ -112,6 +113,7 @@ type stream struct {
 func (s *stream) init(a *attempt) {
 	s.a = a
 	s.sse = newSSE(a.e.o.LineCap)
+	s.event1 = s.takeEvent
 	s.event.Collect = a.p.KeepReply
 	s.event.Text = a.p.Reply[:0]
 	a.row.Events = formats.Some(0)
@@ -139,13 +141,13 @@ func (s *stream) take(p []byte) error {
 		return nil
 	}
 	s.newEvents, s.newTokens, s.newAnswer = 0, 0, false
-	err := s.sse.feed(p, s.take1)
+	err := s.sse.feed(p, s.event1)
 	s.stampNew()
 	return err
 }
 
-// take1 takes one event.
-func (s *stream) take1(typ string, data []byte) error {
+// takeEvent takes one event.
+func (s *stream) takeEvent(typ string, data []byte) error {
 	s.newEvents++
 	ev := &s.event
 	text := len(ev.Text)
@@ -207,8 +209,8 @@ func (s *stream) stampNew() {
 	}
 	a, row := s.a, s.a.row
 	read := s.read + 1
-	if a.conn != nil {
-		read = a.conn.reads.Load()
+	if c := a.own(); c != nil {
+		read = c.reads.Load()
 	}
 	if read != s.read || s.inRead == 0 {
 		s.read, s.inRead = read, 0

@@ -1,12 +1,9 @@
 package wire
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -29,13 +26,10 @@ type attempt struct {
 	row    *run.Request
 	cancel context.CancelCauseFunc
 	body   *body
+	link   *link // nil before there is one
 
-	conn *conn // nil before there is one, and on HTTP/2
-	h2   bool
-	tls  atomic.Int64 // stamp of the end of this attempt's TLS handshake, 0: none
-
-	phase *time.Timer // the limit of the present phase
-	wrote atomic.Int64
+	phase *time.Timer  // the limit of the present phase
+	wrote atomic.Int64 // stamp of the request handed to the transport's connection whole, 0 before
 
 	stream stream
 }
@@ -72,7 +66,7 @@ func (a *attempt) arm(d time.Duration, cause error) {
 
 // request makes the HTTP request. Nothing of it is shared with another attempt but the
 // values of p.Header.
-func (a *attempt) request(ctx context.Context) (*http.Request, error) {
+func (a *attempt) request() (*http.Request, error) {
 	u, err := url.Parse(a.p.URL)
 	if err != nil {
 		var bad *url.Error // its text would repeat the URL
@@ -105,80 +99,61 @@ func (a *attempt) request(ctx context.Context) (*http.Request, error) {
 		basic.SetBasicAuth(user.Username(), password)
 		set("Authorization", basic.Header.Get("Authorization"))
 	}
-	ctx = context.WithValue(ctx, attemptKey{}, a)
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn:              a.getConn,
-		GotConn:              a.gotConn,
-		TLSHandshakeDone:     a.tlsDone,
-		WroteRequest:         a.wroteRequest,
-		GotFirstResponseByte: a.answered,
-	})
-	a.body = newBody(a.p.Body)
+	a.body = &body{b: a.p.Body}
 	req := &http.Request{
 		Method: http.MethodPost, URL: u, Host: u.Host, Header: h,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Body: a.body, ContentLength: int64(len(a.p.Body)),
-		// The transport asks for the body again when a kept connection turned out to be
-		// closed. That is no second attempt as long as nothing was sent.
-		GetBody: a.again,
 	}
 	if host := h.Get("Host"); host != "" {
 		req.Host = host
 	}
-	return req.WithContext(ctx), nil
+	return req, nil
 }
 
-var errOneAttempt = errors.New("part of the request was sent already")
-
-func (a *attempt) again() (io.ReadCloser, error) {
-	if a.h2 || a.carried().sent > 0 {
-		return nil, errOneAttempt
-	}
-	a.body.wait()
-	a.body = newBody(a.p.Body)
-	return a.body, nil
-}
-
-func (a *attempt) getConn(string) {
-	if !a.row.ConnAskedNS.Valid {
-		a.row.ConnAskedNS = formats.Some(a.e.o.Clock.Now())
-	}
+// send gets a connection and sends the request on it. A kept connection that turns out
+// to be closed before a byte of the request was taken is replaced: nothing was sent, so
+// that is no second attempt.
+func (a *attempt) send(ctx context.Context, req *http.Request) (*http.Response, error) {
+	a.row.ConnAskedNS = formats.Some(a.e.o.Clock.Now())
 	a.arm(a.e.o.ConnectTimeout, a.e.limits.connect)
+	for {
+		l, opened, err := a.e.pool.get(ctx, req.URL)
+		if err != nil {
+			a.arm(0, nil)
+			return nil, err
+		}
+		a.connected(l, opened)
+		trace := &httptrace.ClientTrace{WroteRequest: a.wroteRequest, GotFirstResponseByte: l.conn.answered}
+		resp, err := l.cc.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, trace)))
+		if err == nil || opened != nil || l.h2 || ctx.Err() != nil || l.conn.since().sent > 0 {
+			return resp, err
+		}
+		a.link = nil
+		l.cc.Close()
+		a.body.rewind()
+	}
 }
 
-func (a *attempt) gotConn(info httptrace.GotConnInfo) {
+// connected notes the connection. opened is nil when it is a kept one.
+func (a *attempt) connected(l *link, opened *opening) {
 	row := a.row
-	reused := int64(0)
-	if info.Reused {
-		reused = 1
+	a.link = l
+	row.ConnReused = formats.Some(1)
+	row.ConnID = formats.Some(l.conn.id)
+	row.RemoteAddr = l.conn.RemoteAddr().String()
+	if opened != nil {
+		row.ConnReused = formats.Some(0)
+		row.DNSNS = stamp(opened.dns.Load())
+		row.ConnectNS = stamp(opened.connect.Load())
+		row.TLSNS = stamp(opened.tls.Load())
 	}
-	row.ConnReused = formats.Some(reused)
-	row.RemoteAddr = info.Conn.RemoteAddr().String()
-	a.conn = nil
-	if t, ok := info.Conn.(*tls.Conn); ok {
-		a.h2 = t.ConnectionState().NegotiatedProtocol == "h2"
-	}
-	if c := under(info.Conn); c != nil {
-		row.ConnID = formats.Some(c.id)
-		if c.dial.by == a {
-			row.DNSNS = stamp(c.dial.dns)
-			row.ConnectNS = stamp(c.dial.connect)
-			row.TLSNS = stamp(a.tls.Load())
-		}
-		if !info.Reused {
-			c.dial.by = nil // not kept alive by the connection
-		}
-		if !a.h2 {
-			a.conn = c
-			c.begin()
-		}
+	if !l.h2 {
+		l.conn.begin()
 	}
 	row.ConnReadyNS = formats.Some(a.e.o.Clock.Now())
 	a.arm(a.e.o.FirstByteTimeout, a.e.limits.firstByte)
 }
-
-// tlsDone runs in the goroutine that dials.
-func (a *attempt) tlsDone(tls.ConnectionState, error) { a.tls.Store(a.e.o.Clock.Now()) }
 
 // wroteRequest runs in the goroutine that writes.
 func (a *attempt) wroteRequest(info httptrace.WroteRequestInfo) {
@@ -187,11 +162,12 @@ func (a *attempt) wroteRequest(info httptrace.WroteRequestInfo) {
 	}
 }
 
-// answered runs in the goroutine that reads responses.
-func (a *attempt) answered() {
-	if a.conn != nil {
-		a.conn.answered()
+// own returns the connection that carries this request alone, or nil.
+func (a *attempt) own() *conn {
+	if a.link == nil || a.link.h2 {
+		return nil
 	}
+	return a.link.conn
 }
 
 func stamp(ns int64) formats.Int {
@@ -201,35 +177,12 @@ func stamp(ns int64) formats.Int {
 	return formats.Some(ns)
 }
 
-// under finds our connection below TLS.
-func under(c net.Conn) *conn {
-	for c != nil {
-		if w, ok := c.(*conn); ok {
-			return w
-		}
-		below, ok := c.(interface{ NetConn() net.Conn })
-		if !ok {
-			return nil
-		}
-		c = below.NetConn()
-	}
-	return nil
-}
-
-// carried returns the traffic of the request so far, zeros without a connection of its own.
-func (a *attempt) carried() traffic {
-	if a.conn == nil {
-		return traffic{}
-	}
-	return a.conn.since()
-}
-
 // end writes the last columns: how it ended, and what went over the wire until then.
 func (a *attempt) end(outcome, text string) {
 	row := a.row
 	row.Outcome = outcome
 	row.Error = clip(text, a.secrets(text))
-	if c := a.conn; c != nil {
+	if c := a.own(); c != nil {
 		t := c.since()
 		row.BytesSent = formats.Some(t.sent)
 		row.BytesReceived = formats.Some(t.received)
@@ -245,8 +198,9 @@ func (a *attempt) end(outcome, text string) {
 				row.EarlyResponse = formats.Some(1)
 			}
 		}
-	} else if a.h2 {
-		row.WriteDoneNS = stamp(a.wrote.Load())
+	} else if at := a.wrote.Load(); at != 0 {
+		// the transport's word, which may come after the answer
+		row.WriteDoneNS = formats.Some(min(at, row.FirstByteNS.Or(at)))
 	}
 	row.EndNS = formats.Some(a.e.o.Clock.Now())
 }
@@ -274,19 +228,44 @@ func (a *attempt) secrets(text string) []string {
 	return list
 }
 
-// A body is a request body that says when the transport is done with it.
+// A body is a request body. The transport may still read it after the request has ended,
+// so it can be taken away.
 type body struct {
-	*bytes.Reader
-	once sync.Once
-	done chan struct{}
+	mu sync.Mutex
+	b  []byte
+	at int
 }
 
-func newBody(b []byte) *body { return &body{Reader: bytes.NewReader(b), done: make(chan struct{})} }
+var errTaken = errors.New("the request has ended")
 
-// Close is called by the transport, in any of its goroutines, at least once.
-func (b *body) Close() error {
-	b.once.Do(func() { close(b.done) })
-	return nil
+// Read copies out the next bytes.
+func (b *body) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.at < 0 {
+		return 0, errTaken
+	}
+	if b.at == len(b.b) {
+		return 0, io.EOF
+	}
+	n := copy(p, b.b[b.at:])
+	b.at += n
+	return n, nil
 }
 
-func (b *body) wait() { <-b.done }
+// Close does nothing.
+func (b *body) Close() error { return nil }
+
+// rewind starts again.
+func (b *body) rewind() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.at = 0
+}
+
+// take ends all reading: the bytes are the caller's again.
+func (b *body) take() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.b, b.at = nil, -1
+}

@@ -19,7 +19,6 @@ type conn struct {
 	clk      clock.Clock
 	counters *Counters
 	id       int64
-	dial     dialStamps
 
 	reads    atomic.Int64 // that returned data
 	received atomic.Int64
@@ -34,12 +33,6 @@ type conn struct {
 	early     atomic.Bool  // the answer began before the request was written
 	atBegin   traffic
 	begun     bool // not the connection's first request
-}
-
-// dialStamps say who opened a connection and when its steps were finished; 0: not done.
-type dialStamps struct {
-	by           *attempt
-	dns, connect int64
 }
 
 // traffic is what a connection has carried.
@@ -89,8 +82,9 @@ func (c *conn) writeDone() int64 {
 	return w
 }
 
-// answered notes that the newest read brought the first byte of the answer. (Under TLS a
-// read may have brought something else before: session tickets.)
+// answered notes that the newest read brought the first byte of the answer. It is called
+// by the goroutine that reads. (Under TLS a read may have brought something else before:
+// session tickets.)
 func (c *conn) answered() {
 	if c.firstRead.CompareAndSwap(0, c.lastRead.Load()) && c.blocked.Load() {
 		c.early.Store(true)

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http/httptrace"
@@ -25,26 +26,43 @@ type dialer struct {
 	ids      atomic.Int64
 }
 
-// dial is the transport's DialContext. It may outlive the request that asked for it,
-// whose attempt is in ctx: the connection then goes to another one.
+// An opening collects what becomes of one connection being opened: the connection
+// below TLS, and when each step was finished, 0 for a step not done.
+type opening struct {
+	conn              *conn
+	dns, connect, tls atomic.Int64
+	h2                atomic.Bool
+}
+
+// openingKey is the key of the context value that holds the *opening.
+type openingKey struct{}
+
+// context returns ctx for the transport to open a connection with.
+func (o *opening) context(ctx context.Context, clk clock.Clock) context.Context {
+	ctx = context.WithValue(ctx, openingKey{}, o)
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		DNSDone: func(httptrace.DNSDoneInfo) { o.dns.Store(clk.Now()) },
+		TLSHandshakeDone: func(s tls.ConnectionState, _ error) {
+			o.tls.Store(clk.Now())
+			o.h2.Store(s.NegotiatedProtocol == "h2")
+		},
+	})
+}
+
+// dial is the transport's DialContext.
 func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	var dns atomic.Int64
-	c, err := d.net.DialContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		DNSDone: func(httptrace.DNSDoneInfo) { dns.Store(d.clk.Now()) },
-	}), network, addr)
+	c, err := d.net.DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
-	connected := d.clk.Now()
 	w := newConn(c, d.clk, d.counters, d.ids.Add(1)-1)
-	w.dial = dialStamps{dns: dns.Load(), connect: connected}
-	w.dial.by, _ = ctx.Value(attemptKey{}).(*attempt)
+	if o, ok := ctx.Value(openingKey{}).(*opening); ok {
+		o.conn = w
+		o.connect.Store(d.clk.Now())
+	}
 	d.counters.Opened.Add(1)
 	return w, nil
 }
-
-// attemptKey is the key of the context value that holds the *attempt.
-type attemptKey struct{}
 
 // localPrefix marks the error of a request that failed on this host, before it could
 // reach the server: the generator's own fault.

@@ -12,11 +12,11 @@ import (
 
 // httpEngine is the Engine on net/http.
 type httpEngine struct {
-	o         Options
-	limits    limits
-	counters  *Counters
-	transport *http.Transport
-	buffers   sync.Pool // of *[readSize]byte
+	o        Options
+	limits   limits
+	counters *Counters
+	pool     pool
+	buffers  sync.Pool // of *[readSize]byte
 }
 
 // readSize is how much of a body one read takes. A stream holds a buffer for as long as
@@ -33,36 +33,31 @@ func NewHTTP(o Options) Engine {
 		e.counters = new(Counters)
 	}
 	d := &dialer{clk: o.Clock, counters: e.counters}
-	d.net.Timeout = o.ConnectTimeout
 	d.net.KeepAliveConfig = keepAlive
-	config := o.TLS.Clone() // nil stays nil
+	config := o.TLS.Clone()
 	if config == nil {
 		config = new(tls.Config)
 	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(o.HTTP2)
-	e.transport = &http.Transport{
+	e.pool = pool{clk: o.Clock, idle: map[string][]*link{}, transport: &http.Transport{
 		DialContext:            d.dial,
 		TLSClientConfig:        config,
-		TLSHandshakeTimeout:    o.ConnectTimeout,
 		Protocols:              protocols,
 		ForceAttemptHTTP2:      o.HTTP2,
 		DisableCompression:     true,
-		MaxIdleConns:           0, // no limit
-		MaxIdleConnsPerHost:    1 << 30,
-		MaxConnsPerHost:        0, // a limit would be a hidden queue
 		MaxResponseHeaderBytes: 1 << 20,
-	}
+	}}
 	if o.Proxy {
-		e.transport.Proxy = http.ProxyFromEnvironment
+		e.pool.transport.Proxy = http.ProxyFromEnvironment
 	}
 	e.buffers.New = func() any { return new([readSize]byte) }
 	return e
 }
 
 // Close closes idle connections.
-func (e *httpEngine) Close() { e.transport.CloseIdleConnections() }
+func (e *httpEngine) Close() { e.pool.close() }
 
 // Do makes one attempt.
 func (e *httpEngine) Do(parent context.Context, p *Prepared, row *run.Request) {
@@ -70,29 +65,32 @@ func (e *httpEngine) Do(parent context.Context, p *Prepared, row *run.Request) {
 		row.DispatchedNS = formats.Some(e.o.Clock.Now())
 	}
 	ctx, cancel := context.WithCancelCause(parent)
-	a := &attempt{e: e, p: p, row: row, cancel: cancel}
 	defer cancel(nil)
+	a := &attempt{e: e, p: p, row: row, cancel: cancel}
 	stop := a.start()
 	defer stop()
 
-	req, err := a.request(ctx)
+	req, err := a.request()
 	if err != nil {
 		a.end(run.ConnectError, localPrefix+err.Error())
 		return
 	}
-	// the transport may still read the body after RoundTrip has returned
-	defer func() { a.body.wait() }()
+	// the transport may read on after we have left
+	defer a.body.take()
 
-	resp, err := e.transport.RoundTrip(req)
+	resp, err := a.send(ctx, req)
 	if err != nil {
 		outcome, text := ended(ctx)
 		if outcome == "" {
-			outcome, text = e.limits.unanswered(err, a.conn != nil || a.h2, a.conn)
+			outcome, text = e.limits.unanswered(err, a.link)
 		}
 		a.end(outcome, text)
-		return
+	} else {
+		row.HeadersNS = formats.Some(e.o.Clock.Now())
+		row.HTTPStatus = formats.Some(int64(resp.StatusCode))
+		a.end(a.answer(ctx, resp))
 	}
-	row.HeadersNS = formats.Some(e.o.Clock.Now())
-	row.HTTPStatus = formats.Some(int64(resp.StatusCode))
-	a.end(a.answer(ctx, resp))
+	if a.link != nil {
+		e.pool.put(a.link)
+	}
 }

@@ -66,12 +66,12 @@ func ended(ctx context.Context) (outcome, text string) {
 }
 
 // unanswered names the outcome of a request that failed before a response header was
-// whole. c is its connection, nil when it never had one (or shares it, on HTTP/2).
-func (l *limits) unanswered(err error, haveConn bool, c *conn) (outcome, text string) {
+// whole. on is its connection, nil when it never had one.
+func (l *limits) unanswered(err error, on *link) (outcome, text string) {
 	text = err.Error()
 	var n net.Error
 	switch {
-	case !haveConn:
+	case on == nil:
 		if errors.As(err, &n) && n.Timeout() {
 			text = l.connect.text + ": " + text
 		}
@@ -79,9 +79,9 @@ func (l *limits) unanswered(err error, haveConn bool, c *conn) (outcome, text st
 			text = localPrefix + text
 		}
 		return run.ConnectError, text
-	case c == nil || c.since().received == 0:
+	case on.h2 || on.conn.since().received == 0:
 		return run.ConnectError, "connection lost before an answer: " + text
-	case c.ended.Load(): // the parser wanted more than there was
+	case on.conn.ended.Load(): // the parser wanted more than there was
 		return run.Truncated, "response header: " + text
 	}
 	return run.Malformed, text

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,7 +21,6 @@ import (
 	"hydrant/formats"
 	format "hydrant/formats/run"
 	"hydrant/formats/schedule"
-	"hydrant/internal/cli"
 )
 
 // asTool makes the test binary behave as replay, and as the workers and the simulated
@@ -92,10 +92,28 @@ func planFile(t *testing.T, requests []schedule.Request) string {
 // process is a replay that runs, or has run.
 type process struct {
 	*exec.Cmd
-	t      *testing.T
-	out    bytes.Buffer
-	err    bytes.Buffer
-	status int
+	t   *testing.T
+	out bytes.Buffer
+	err saying
+}
+
+// saying is what a process has said so far.
+type saying struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *saying) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+// said returns what the process has said on standard error.
+func (p *process) said() string {
+	p.err.mu.Lock()
+	defer p.err.mu.Unlock()
+	return p.err.b.String()
 }
 
 // patience bounds every process of the tests; none comes near it unless it hangs.
@@ -136,7 +154,7 @@ func replay(t *testing.T, status int, args ...string) *process {
 	t.Helper()
 	p := start(t, nil, args...)
 	if got := p.end(); got != status {
-		t.Fatalf("replay %s: status %d; want %d\n%s", strings.Join(args, " "), got, status, p.err.String())
+		t.Fatalf("replay %s: status %d; want %d\n%s", strings.Join(args, " "), got, status, p.said())
 	}
 	return p
 }
@@ -276,5 +294,3 @@ func server(t *testing.T, args ...string) (url string, stop func()) {
 	t.Cleanup(stop)
 	return strings.TrimSpace(url), stop
 }
-
-var _ = cli.StatusDone

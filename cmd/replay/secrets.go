@@ -61,7 +61,7 @@ func readHeaders(h http.Header, file string, b []byte) error {
 		key := http.CanonicalHeaderKey(name)
 		switch {
 		case !ok || !token(name) || !printable(value):
-			return &formats.SyntaxError{Place: place, What: "header", Got: "another line", Want: `"Name: value"`}
+			return &formats.SyntaxError{Place: place, What: "header", Got: "another line", Want: `a line "Name: value"`}
 		case slices.Contains(ours, key):
 			return &formats.SyntaxError{Place: place, What: "header", Got: key, Want: "a header that replay does not set itself"}
 		}

@@ -83,8 +83,11 @@ func Block(s Summary) string {
 		fmt.Fprintf(&b, "  %s: %s\n", r.Status, r.Reason)
 	}
 	if r.Sent > 0 {
-		fmt.Fprintf(&b, "  lag p50 %s p99 %s · client CPU p95 %s %% of %d %s", milliseconds(r.LagP50), milliseconds(r.LagP99),
-			figure(100*r.CPUP95), r.Workers, plural(r.Workers, "worker"))
+		fmt.Fprintf(&b, "  lag p50 %s p99 %s · client CPU", milliseconds(r.LagP50), milliseconds(r.LagP99))
+		if r.CPUP95 > 0 { // a run of less than a second has no share of a second
+			fmt.Fprintf(&b, " p95 %s %%", figure(100*r.CPUP95))
+		}
+		fmt.Fprintf(&b, " of %d %s", r.Workers, plural(r.Workers, "worker"))
 		if r.CPUPerEvent > 0 {
 			fmt.Fprintf(&b, ", %s µs per token event", figure(float64(r.CPUPerEvent)/float64(time.Microsecond)))
 		}

@@ -211,7 +211,7 @@ func (p *mooncakeParser) together(row *mooncakeRow) {
 // time reads milliseconds as ns, or null.
 func (p *mooncakeParser) time() formats.Int {
 	s := &p.s
-	if s.Null() {
+	if s.Err != nil || s.Null() {
 		return formats.Int{}
 	}
 	text := s.Number()
@@ -238,6 +238,9 @@ func (p *mooncakeParser) length(least int64) formats.Int {
 // whole reads a whole number.
 func (p *mooncakeParser) whole(least int64) int64 {
 	s := &p.s
+	if s.Err != nil {
+		return 0
+	}
 	text := s.Number()
 	v, ok := whole(text)
 	if s.Err != nil {

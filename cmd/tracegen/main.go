@@ -27,13 +27,14 @@ func app() *ucli.App {
 		Usage: "make a schedule from a trace",
 		UsageText: `tracegen mooncake [flags] [TRACE]
 tracegen schedule [flags] [SCHEDULE]`,
-		Description: `Reads a trace (a path, - or nothing for standard input; zstd and gzip are seen by
-content), writes a schedule: JSON Lines in zstd, one line per request, with a trailer that
-proves it whole. The same input, flags and build give the same bytes. A summary goes to
-standard error.
+		Description: `Reads a trace (a path, - or nothing for standard input; zstd and gzip are seen
+by content) and writes a schedule: JSON Lines in zstd, one line per request, with
+a trailer that proves it whole. The same input, flags and build give the same
+bytes. A trace is checked to its end before the first line goes out. A summary goes
+to standard error.
 
-  tracegen mooncake conversation_trace.jsonl --window 10m:20m -o ten.sched.zst
-  tracegen mooncake conversation_trace.jsonl --speed 10 | replay --sim default | reduce
+  tracegen mooncake trace.jsonl --window 10m:20m -o ten.sched.zst
+  tracegen mooncake trace.jsonl --speed 10 | replay --sim default | reduce
 
 ` + cli.ExitText,
 		Commands: []*ucli.Command{mooncakeCommand(), scheduleCommand()},
@@ -58,12 +59,13 @@ func mooncakeCommand() *ucli.Command {
 		Name:      "mooncake",
 		Usage:     "from Mooncake's JSON Lines, and AIPerf's multi-turn rows",
 		UsageText: `tracegen mooncake [flags] [TRACE]`,
-		Description: `Each row is a request: timestamp (ms), input_length, output_length, hash_ids; or text_input,
-messages, payload; session_id and delay for turns. Rows are sorted by time, file order on
-ties. Every irregularity is refused with its row or counted in the trailer.
+		Description: `Each row is a request: timestamp (ms), input_length, output_length, hash_ids; or
+text_input, messages, payload; session_id and delay for turns. Rows are sorted by
+time, file order on ties. Every irregularity is refused with its row or counted
+in the trailer.
 
   tracegen mooncake trace.jsonl.zst -o trace.sched.zst
-  tracegen mooncake trace.jsonl.zst --window :10m --speed 10 | replay --sim default | reduce
+  tracegen mooncake trace.jsonl.zst --speed 10 | replay --sim default | reduce
 
 ` + cli.ExitText,
 		Flags: append(append([]ucli.Flag{
@@ -83,10 +85,10 @@ func scheduleCommand() *ucli.Command {
 		Name:      "schedule",
 		Usage:     "from a schedule: transform it, join several, seal it after an edit",
 		UsageText: `tracegen schedule [flags] [SCHEDULE]`,
-		Description: `Several schedules in a row, as cat makes them, become one that plays them one after the
-other. Lines that a person has edited no longer match their trailer and replay refuses them:
---reseal checks the lines, numbers them again and writes a trailer that fits; the header
-then says that the schedule was edited.
+		Description: `Several schedules in a row, as cat makes them, become one that plays them one
+after the other. Lines that a person has edited no longer match their trailer,
+and replay refuses them: --reseal checks the lines, numbers them again and writes
+a trailer that fits; the header then says that the schedule was edited.
 
   tracegen schedule day.sched.zst --window 10m:20m --speed 2 -o part.sched.zst
   tracegen schedule --reseal edited.jsonl -o edited.sched.zst

@@ -18,6 +18,8 @@ type Parser struct {
 	s      jsonl.Scanner
 	r      Request
 	blocks Blocks
+	after  []int64 // kept here: a caller may put other slices into r
+	add    []Run
 
 	stream, context, model, class, scope name
 }
@@ -77,7 +79,7 @@ func (p *Parser) request(line []byte) (*Request, *jsonl.Fault) {
 	}
 	s := &p.s
 	s.Reset(line)
-	p.r = Request{After: p.r.After[:0]}
+	p.r = Request{}
 	r := &p.r
 	var seen uint32
 	for ok := s.Open('{'); ok; ok = s.More('{') {
@@ -115,8 +117,12 @@ func (p *Parser) member(r *Request, key []byte) (bit uint32) {
 	case "after":
 		s.Field, bit = "after", hasAfter
 		if !s.Null() {
+			p.after = p.after[:0]
 			for ok := s.Open('['); ok; ok = s.More('[') {
-				r.After = append(r.After, s.Natural())
+				p.after = append(p.after, s.Natural())
+			}
+			if len(p.after) > 0 {
+				r.After = p.after
 			}
 		}
 	case "delay_ns":
@@ -185,7 +191,8 @@ func (p *Parser) member(r *Request, key []byte) (bit uint32) {
 
 func (p *Parser) readBlocks() *Blocks {
 	s, b := &p.s, &p.blocks
-	*b = Blocks{Add: b.Add[:0]}
+	*b = Blocks{}
+	p.add = p.add[:0]
 	var seen uint32
 	for ok := s.Open('{'); ok; ok = s.More('{') {
 		var bit uint32
@@ -201,8 +208,9 @@ func (p *Parser) readBlocks() *Blocks {
 		case "add":
 			s.Field, bit = "blocks.add", 4
 			for ok := s.Open('['); ok; ok = s.More('[') {
-				b.Add = append(b.Add, readRun(s))
+				p.add = append(p.add, readRun(s))
 			}
+			b.Add = p.add
 		default:
 			s.Fail("blocks key", string(key), "scope, keep or add")
 		}

@@ -328,8 +328,20 @@ func TestChangedLimits(t *testing.T) {
 	}
 }
 
+func TestChangedD5DecidesTheObjectives(t *testing.T) {
+	in := sample()
+	in.slos("ttft:p99.9<500ms")
+	if v := judge(t, in); v.SLO != verdict.Pass || check(t, v, "D5").Status != verdict.OK { // 14 beyond p99.9
+		t.Fatalf("D5 = 14: %s, %s; want PASS, OK", v.SLO, check(t, v, "D5").Status)
+	}
+	in.limit("D5=15")
+	if v := judge(t, in); v.SLO != verdict.Inconclusive || check(t, v, "D5").Status != verdict.Bad {
+		t.Errorf("D5 = 14 with 15 needed: %s, %s; want INCONCLUSIVE, BAD", v.SLO, check(t, v, "D5").Status)
+	}
+}
+
 func TestParseOverrideRefuses(t *testing.T) {
-	for _, s := range []string{"B2", "B99=1", "B2.p98=1ms", "B2=1", "B2=-1ms", "B1=120%", "A1=x", "A1=-1", "C1=2", "=1", "B3.rate=NaN"} {
+	for _, s := range []string{"B2", "B99=1", "B2.p98=1ms", "B2=1", "B2=-1ms", "B1=120%", "A1=x", "A1=-1", "C1=2", "=1", "B3.rate=NaN", "D5.unsettled=1", "D5=0"} {
 		if o, err := ParseOverride(s); err == nil {
 			t.Errorf("ParseOverride(%q) = %+v; want an error", s, o)
 		}

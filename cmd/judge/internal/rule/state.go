@@ -85,6 +85,11 @@ func (s *state) decide() {
 			e.Missing[x.ID] = x.Reason
 		}
 	}
+	for _, o := range s.Options.Limits {
+		if o.ID == "D5.n_eff" {
+			e.D5 = o.Value
+		}
+	}
 	s.decisions = slo.Decide(s.Set, e)
 	var on []slo.Objective
 	on, s.sentAt = slo.On(s.Set, slo.Sent)

@@ -16,7 +16,7 @@ import (
 const (
 	passAt = 0.01
 	failAt = 0.05
-	needed = 10
+	needed = 10 // unless Evidence says otherwise
 )
 
 // Result of a decision.
@@ -33,6 +33,7 @@ type Evidence struct {
 	ToNS    int64
 	Series  []summary.Series  // for rates
 	Missing map[string]string // why a rate could not be measured, by its name
+	D5      float64           // independent requests beyond the quantile that a PASS needs; 0: 10
 }
 
 // noColumns is why requests cannot be counted.
@@ -59,6 +60,7 @@ type Decision struct {
 	ProjectedN                     formats.Int
 	Independent                    Independent
 	Decided                        bool // the fields above hold something
+	needed                         float64
 	Rate                           Batches
 }
 
@@ -76,7 +78,7 @@ type Independent struct {
 func (d Decision) D5() float64 { return Round(d.Neff * (1 - d.Objective.P)) }
 
 // D5OK reports whether the decision rests on enough independent requests to pass.
-func (d Decision) D5OK() bool { return d.Settled && d.D5() >= needed }
+func (d Decision) D5OK() bool { return d.Settled && d.D5() >= d.needed }
 
 // Decide decides every objective of the set. The miss test is corrected by Holm's
 // method over the quantile, share and joint objectives of the set.
@@ -88,7 +90,10 @@ func Decide(set []Objective, e Evidence) []Decision {
 	}
 	for i, o := range set {
 		d := &all[i]
-		d.Objective, d.Result, d.Tau = o, Inconclusive, 1
+		d.Objective, d.Result, d.Tau, d.needed = o, Inconclusive, 1, needed
+		if e.D5 > 0 {
+			d.needed = e.D5
+		}
 		d.Limits = o.Members
 		if o.OfSet {
 			d.Limits = Limits(set)
@@ -251,7 +256,7 @@ func (d *Decision) conclude() {
 		return
 	}
 	n, p := float64(d.N), d.Objective.P
-	if d.Independent.PPass <= passAt && Round(n*(1-p)) >= needed {
+	if d.Independent.PPass <= passAt && Round(n*(1-p)) >= d.needed {
 		d.Independent.Result = Pass
 	}
 	if d.Result == Fail {
@@ -265,9 +270,9 @@ func (d *Decision) conclude() {
 	switch {
 	case !d.Settled:
 		d.Reason = fmt.Sprintf("the requests are too few for the time they stay alike (tau %.3g is not settled at n = %d)", d.Tau, d.N)
-	case d.D5() < needed:
-		d.Reason = fmt.Sprintf("too few independent requests: n_eff·(1−p) = %.3g, at least %d needed, which takes about %.0f requests",
-			d.D5(), needed, math.Ceil(Round(needed*d.Tau/(1-p))))
+	case d.D5() < d.needed:
+		d.Reason = fmt.Sprintf("too few independent requests: n_eff·(1−p) = %.3g, at least %.3g needed, which takes about %.0f requests",
+			d.D5(), d.needed, math.Ceil(Round(d.needed*d.Tau/(1-p))))
 	case d.ProjectedN.Valid:
 		d.Reason = rate + ": not proven yet"
 	default:

@@ -127,6 +127,3 @@ func (s *sse) dispatch(event func(string, []byte) error) error {
 	s.typ, s.data, s.hasData = s.typ[:0], s.data[:0], false
 	return err
 }
-
-// pending reports whether the stream ended inside an event or a line.
-func (s *sse) pending() bool { return s.hasData || len(s.line) > 0 }

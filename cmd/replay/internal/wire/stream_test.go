@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -282,6 +286,32 @@ func TestClip(t *testing.T) {
 	}
 	if got := clip("a\xff", nil); got != "a\uFFFD" {
 		t.Errorf("clip = %q; want valid UTF-8", got)
+	}
+}
+
+// What failed on this host is told from what the network or the server did.
+func TestUnanswered(t *testing.T) {
+	l := limitsOf(&Options{ConnectTimeout: time.Second})
+	dial := func(err error) error {
+		return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", err)}
+	}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{dial(syscall.EADDRNOTAVAIL), "local: dial tcp: connect: cannot assign requested address"},
+		{&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", syscall.EMFILE)}, "local: dial tcp: socket: too many open files"},
+		{dial(syscall.ENOBUFS), "local: dial tcp: connect: no buffer space available"},
+		{dial(syscall.ECONNREFUSED), "dial tcp: connect: connection refused"},
+		{dial(syscall.EHOSTUNREACH), "dial tcp: connect: no route to host"},
+		{dial(syscall.ETIMEDOUT), "connect timeout after 1s: dial tcp: connect: connection timed out"},
+		{&net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}}, "local: dial tcp: lookup h: no such host"},
+		{&net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "i/o timeout", Name: "h", IsTimeout: true}}, "local: connect timeout after 1s: dial tcp: lookup h: i/o timeout"},
+	} {
+		outcome, text := l.unanswered(c.err, nil)
+		if outcome != run.ConnectError || text != c.want {
+			t.Errorf("unanswered(%v) = %s, %q; want connect_error, %q", c.err, outcome, text, c.want)
+		}
 	}
 }
 

@@ -25,17 +25,16 @@ const epoch = 1e12
 // plan is a made-up run: requests at a steady pace, each answered in the same way,
 // with the faults that the flags ask for.
 type plan struct {
-	n         int
-	gap       time.Duration
-	ttft      time.Duration
-	slow      int           // every slow-th request takes ten times as long; 0: none
-	fail      int           // every fail-th request fails; 0: none
-	lag       time.Duration // from the 50th request on
-	lose      int           // rows left out from the middle
-	status    string
-	exit      int // of worker 1
-	schedule  string
-	afterNext bool // each request waits for the one before
+	n        int
+	gap      time.Duration
+	ttft     time.Duration
+	slow     int           // every slow-th request takes ten times as long; 0: none
+	fail     int           // every fail-th request fails; 0: none
+	lag      time.Duration // from the 50th request on
+	lose     int           // rows left out from the middle
+	status   string
+	exit     int // of worker 1
+	schedule string
 }
 
 func (p plan) at(i int) int64 { return int64(i) * p.gap.Nanoseconds() }

@@ -44,28 +44,29 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return cli.Run(app(), args, stdin, stdout, stderr)
 }
 
-const description = `Judge reads one run (.arrows), several runs of one plan, or the summary that reduce
-made (from a file or standard input), and writes a verdict.
+const description = `Judge reads one run (.arrows), several runs of one plan, or the summary that
+reduce made (from a file or standard input), and writes a verdict.
 
 An objective is one of
-  ttft:p99<500ms               a latency of most requests; ttft, ttfo, tpot, e2e,
-                               icl_mean, icl_p99, icl_max; p1 to p99.9
-  ttft/wire:p99<400ms          the same from other stamps: user (default), wire, sent
+  ttft:p99<500ms               a latency of most requests: ttft, ttfo, tpot, e2e,
+                               icl_mean, icl_p99, icl_max at p1 to p99.9
+  ttft/wire:p99<400ms          the same on a side: user (default), wire, sent
   ttft:p99<200ms+0.05ms*in     a limit that grows with the input tokens
   error_rate<1%                a share of failed requests
   good(ttft<2s,tpot<60ms):p90  a share of requests that meet several limits
   goodput>=90%                 the same with the limits of all other objectives
   out_tps>=2000                a rate over the window: out_tps, in_tps, goodput,
                                sent_rps, ok_rps, ended_rps; also <=
-  mlperf/llama2-70b/server     limits of an MLPerf scenario
+  mlperf/llama2-70b/server     the limits of an MLPerf scenario
 < and <= mean the same: a value at its limit is good.
 
-Checks of the client itself (C) and of steadiness (D2, D3, D4, D6) are not judged in
-this version: they are UNKNOWN, which makes a run INVALID unless --accept-unproven.
+Checks of the client itself (C) and of steadiness (D2, D3, D4, D6) are not judged
+in this version: they are UNKNOWN, which makes a run INVALID unless
+--accept-unproven. The checks and their limits are listed in docs/validity.md.
 
-Exit status: 0 VALID, and PASS or no objective · 1 VALID and FAIL · 2 the command line
-is wrong · 3 could not judge (bad, cut or unknown-version input, a schedule of another
-run) · 4 INVALID · 5 INCONCLUSIVE · 130 interrupted.
+Exit status: 0 VALID, and PASS or no objective · 1 VALID and FAIL · 2 the command
+line is wrong · 3 could not judge (bad, cut or unknown-version input, a schedule
+of another run) · 4 INVALID · 5 INCONCLUSIVE · 130 interrupted.
 
 pipelines:
   judge run.arrows --slo 'ttft:p99<500ms' --slo 'error_rate<1%'

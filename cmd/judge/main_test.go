@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"hydrant/cmd/judge/internal/slo"
 	"hydrant/internal/cli"
 )
 
@@ -90,8 +91,25 @@ func TestHelpNamesEveryExitStatus(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(stdout.String()) {
-		if len([]rune(line)) > 91 {
-			t.Errorf("help line of %d columns: %s", len([]rune(line)), line)
+		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > 82 {
+			t.Errorf("help line of %d columns: %s", n, line)
 		}
+	}
+}
+
+func TestHelpShowsObjectivesThatParse(t *testing.T) {
+	_, forms, _ := strings.Cut(description, "An objective is one of\n")
+	forms, _, _ = strings.Cut(forms, "< and <=")
+	n := 0
+	for line := range strings.Lines(forms) {
+		if form := strings.Fields(line); strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "   ") {
+			n++
+			if _, err := slo.Parse("help", form[0]); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if n < 8 {
+		t.Errorf("help shows %d forms of objectives; want all", n)
 	}
 }

@@ -100,7 +100,13 @@ func (p *page) generator(v *verdict.Verdict) {
 	if len(facts) > 0 {
 		p.wrap("", 2, strings.Join(facts, " · "))
 	}
+	if n := number(v, "window_min"); n != nil && n.Value != nil && *n.Value < 1 {
+		p.wrap("", 2, strings.TrimSuffix("worst window "+glue(rule.Digits(*n.Value)+" of plan")+", "+n.Evidence, ", "))
+	}
 	p.wrap("", 2, "client "+clientCost(v))
+	if load := clientLoad(v); load != "" {
+		p.wrap("", 2, load)
+	}
 }
 
 // term returns a number of a check by the id of its limit.
@@ -151,6 +157,18 @@ func clientCost(v *verdict.Verdict) string {
 	return s
 }
 
+// clientLoad is what else is known of the client; no check judges it yet.
+func clientLoad(v *verdict.Verdict) string {
+	var parts []string
+	for _, x := range []struct{ id, words string }{{"cpu_share", "CPU p95 %s of the busiest worker"}, {"wait_per_slice", "waits %s for a CPU at a time"},
+		{"run_wait_ratio", "waits %s s for each second it runs"}} {
+		if n := number(v, x.id); n != nil && n.Value != nil {
+			parts = append(parts, glue(fmt.Sprintf(x.words, rule.Figure(*n.Value, n.Unit))))
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
 func number(v *verdict.Verdict, id string) *verdict.Number {
 	for i := range v.Numbers {
 		if v.Numbers[i].ID == id {
@@ -170,6 +188,9 @@ func (p *page) check(c verdict.Check) {
 		s := t.Name + " " + glue(rule.Figure(*t.Value, t.Unit))
 		if t.Bound != nil {
 			s += fixed + glue("("+limit(t)+")")
+		}
+		if t.Evidence != "" && (t.Status == verdict.Bad || t.Status == verdict.Warn) {
+			s += " at " + t.Evidence
 		}
 		parts = append(parts, s)
 	}

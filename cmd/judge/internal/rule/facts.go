@@ -118,6 +118,9 @@ func (s *state) notMeasured(checks []verdict.Check) []string {
 	if m := s.metric("ttft_wire"); m == nil || m.N == 0 {
 		out = append(out, "wire times (no kernel stamps: the sent side stands in)")
 	}
+	if x := s.scalar("headroom"); x.Value == nil {
+		out = append(out, "headroom and K_client ("+x.Reason+")")
+	}
 	if len(s.sum.GPUs) == 0 {
 		note := s.sum.GPUNote
 		if note == "" {

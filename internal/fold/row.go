@@ -209,7 +209,7 @@ type slab struct {
 	n      int
 }
 
-const slabRows = 1 << 12
+const slabRows = 1 << 8
 
 func (s *slab) add() *rec {
 	if s.n%slabRows == 0 {

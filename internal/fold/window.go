@@ -102,10 +102,13 @@ func (f *fold) atSeconds(from int64, n int) []int64 {
 	// Differences at the instants where a count changes, then their running sum.
 	change := make([]int64, n+1)
 	first := func(t int64) int64 { // the first instant at or after t
-		if t <= from {
+		switch {
+		case t <= from:
 			return 0
+		case t >= from+int64(n)*second: // an open end lies beyond every instant
+			return int64(n)
 		}
-		return min(int64(n), (t-from+second-1)/second)
+		return (t - from + second - 1) / second
 	}
 	f.each(func(r *rec) {
 		if from, to, ok := r.flight(); ok {

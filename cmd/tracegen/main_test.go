@@ -19,13 +19,13 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs what the tool does, one behaviour a file. $ARCHIVE is the folder of
-// the archived traces. HYDRANT_UPDATE=1 rewrites expected output.
+// the archived traces. HYDRANT_GOLDEN=write rewrites expected output.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		UpdateScripts:       os.Getenv("HYDRANT_UPDATE") != "",
+		UpdateScripts:       os.Getenv("HYDRANT_GOLDEN") == "write",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("ARCHIVE", filepath.Join(testdata.Root(), "traces", "archive"))
 			e.Setenv("GOLDEN", filepath.Join(testdata.Root(), "formats", "schedule", "testdata"))

@@ -154,7 +154,7 @@ func (s *Scanner) Key() []byte {
 
 // End checks that nothing follows the value.
 func (s *Scanner) End() {
-	if s.Err == nil && s.Peek() != 0 {
+	if s.space(); s.Err == nil && s.i < len(s.b) {
 		s.Fail("line", s.Token(), "nothing after the object")
 	}
 }

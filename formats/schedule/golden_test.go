@@ -39,7 +39,7 @@ func golden() (Header, []*Request, Trailer) {
 }
 
 func TestGolden(t *testing.T) {
-	if os.Getenv("HYDRANT_UPDATE") != "" {
+	if os.Getenv("HYDRANT_GOLDEN") == "write" {
 		makeGolden(t)
 	}
 	want, err := os.ReadFile(goldenLines)

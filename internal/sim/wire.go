@@ -19,17 +19,18 @@ const maxHeader = 1 << 20
 // a longer body grows with what arrives.
 const maxDirect = 1 << 20
 
-// wire is one connection of Serve: a small HTTP/1.1 server. net/http's own needs a
-// goroutine switch and about twice the CPU per event.
+// wire is one connection of Serve: a small HTTP/1.1 server. With net/http's own an
+// event takes a goroutine switch, a third more CPU, and cannot be followed by a
+// reset.
 type wire struct {
-	srv   *Server
-	conn  net.Conn
-	in    headLimit
-	br    *bufio.Reader
-	raw   *rawWriter // nil when the connection is no socket
-	old   bool       // HTTP/1.0: no chunks
-	last  bool       // close after this response
-	noBod bool       // HEAD
+	srv  *Server
+	conn net.Conn
+	in   headLimit
+	br   *bufio.Reader
+	raw  *rawWriter // nil when the connection is no socket
+	old  bool       // HTTP/1.0: no chunks
+	last bool       // close after this response
+	bare bool       // HEAD: no body
 }
 
 // headLimit fails once a request head is longer than it may be.
@@ -71,7 +72,7 @@ func (w *wire) serve() {
 		w.in.left = 1 << 62
 		w.old = !r.ProtoAtLeast(1, 1)
 		w.last = r.Close || w.old
-		w.noBod = r.Method == http.MethodHead
+		w.bare = r.Method == http.MethodHead
 		if w.serveOne(r) != nil {
 			return
 		}
@@ -168,7 +169,7 @@ func (w *wire) linger() {
 // reply writes an answer that needs no model.
 func (w *wire) reply(p *reply) error {
 	b := w.head(nil, p.status, p.ctype, len(p.body))
-	if !w.noBod {
+	if !w.bare {
 		b = append(b, p.body...)
 	}
 	return w.write(b)

@@ -50,7 +50,7 @@ func Default() Spec {
 	return Spec{
 		Base: "default", Model: "sim",
 		Slots: 512, Prefill: 2e6, Chunk: 8192, Step: 3 * time.Millisecond, StepPerSeq: 15 * time.Microsecond,
-		Cache: 1 << 20, Block: 16,
+		Cache: 2 << 20, Block: 16,
 		Output: 128, TokensPerEvent: 1, RoleEvent: true, Usage: "final", Bundle: 1, EOL: "lf",
 		Queue: 4096, Conns: 16384, Context: 1 << 20, Body: 64 << 20, Seed: 1,
 	}

@@ -86,6 +86,7 @@ func (m *mooncake) trace(r io.Reader) (*Trace, error) {
 	if err := m.read(); err != nil {
 		return nil, err
 	}
+	m.ids = nil // whoever writes the schedule needs memory too
 	decided, err := m.decide()
 	if err != nil {
 		return nil, err

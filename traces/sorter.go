@@ -14,19 +14,22 @@ import (
 
 // sorterMemory is how many bytes of records wait in memory. It is small so that the
 // memory of a day's trace is that of a minute's.
-const sorterMemory = 4 << 20
+const sorterMemory = 1 << 20
 
-// sorter sorts records by a key, in the order of add on ties, in bounded memory: full
-// buffers are sorted and written to one unlinked temporary file as runs, which are
-// merged at the end. Input that is in order makes one run however long it is.
+// sorter sorts records by a key, in the order of add on ties, in bounded memory. When
+// its buffer is full it writes the smaller half to one unlinked temporary file; a
+// record that comes too late for the run being written waits for the next run. So a
+// trace that steps backward by less than the buffer makes one run however long it is,
+// and runs are merged at the end.
 type sorter struct {
 	limit   int
-	records []record
+	records []record // those of the run being written first, once sorted
 	arena   []byte
+	spare   []byte // the arena before
 	file    *os.File
 	size    int64 // of file
 	runs    []run
-	lastKey int64 // greatest key of the last run
+	lastKey int64 // greatest key written to the last run
 }
 
 type record struct {
@@ -37,27 +40,30 @@ type record struct {
 // run is a sorted stretch of the file.
 type run struct{ off, end int64 }
 
+const recordSize = 24 // of a record beside its bytes
+
 func newSorter() *sorter { return &sorter{limit: sorterMemory, lastKey: math.MinInt64} }
 
 // add copies a record.
 func (s *sorter) add(key int64, b []byte) error {
 	s.records = append(s.records, record{key, len(s.arena), len(b)})
 	s.arena = append(s.arena, b...)
-	if len(s.arena)+32*len(s.records) < s.limit {
+	if len(s.arena)+recordSize*len(s.records) < s.limit {
 		return nil
 	}
-	return s.spill()
+	return s.spill(s.limit / 2)
 }
 
-func (s *sorter) sortBuffer() {
+func sortRecords(records []record) {
 	byKey := func(a, b record) int { return cmp.Compare(a.key, b.key) }
-	if !slices.IsSortedFunc(s.records, byKey) {
-		slices.SortStableFunc(s.records, byKey)
+	if !slices.IsSortedFunc(records, byKey) {
+		slices.SortStableFunc(records, byKey)
 	}
 }
 
-// spill writes the buffer as a run, or behind the last run when it continues it.
-func (s *sorter) spill() error {
+// spill writes the smallest records until at most keep bytes are left, or all that the
+// run can still take.
+func (s *sorter) spill(keep int) error {
 	if len(s.records) == 0 {
 		return nil
 	}
@@ -67,30 +73,46 @@ func (s *sorter) spill() error {
 			return fmt.Errorf("temporary file: %w", err)
 		}
 		s.file = f
-		os.Remove(f.Name()) // the open descriptor keeps it; where that fails it stays until Close
+		os.Remove(f.Name()) // the open descriptor keeps it; where that fails it stays until close
 	}
-	s.sortBuffer()
+	late := slices.DeleteFunc(slices.Clone(s.records), func(r record) bool { return r.key >= s.lastKey })
+	now := slices.DeleteFunc(s.records, func(r record) bool { return r.key < s.lastKey })
+	if len(s.runs) == 0 || len(now) == 0 {
+		s.runs = append(s.runs, run{s.size, s.size})
+		now, late = append(now, late...), nil
+	}
+	sortRecords(now)
 	w := bufio.NewWriterSize(&appender{s.file, s.size}, 64<<10)
-	start := s.size
-	var head [16]byte
-	for _, r := range s.records {
+	left := len(s.arena) + recordSize*(len(now)+len(late))
+	n := 0
+	for ; n < len(now) && left > keep; n++ {
+		r := now[n]
+		var head [16]byte
 		binary.LittleEndian.PutUint64(head[:], uint64(r.key))
 		binary.LittleEndian.PutUint64(head[8:], uint64(r.len))
 		w.Write(head[:])
 		w.Write(s.arena[r.off : r.off+r.len])
 		s.size += int64(len(head) + r.len)
+		s.lastKey = r.key
+		left -= recordSize + r.len
 	}
 	if err := w.Flush(); err != nil {
 		return fmt.Errorf("temporary file: %w", err)
 	}
-	if n := len(s.runs); n > 0 && s.records[0].key >= s.lastKey {
-		s.runs[n-1].end = s.size
-	} else {
-		s.runs = append(s.runs, run{start, s.size})
-	}
-	s.lastKey = s.records[len(s.records)-1].key
-	s.records, s.arena = s.records[:0], s.arena[:0]
+	s.runs[len(s.runs)-1].end = s.size
+	s.compact(append(now[n:], late...))
 	return nil
+}
+
+// compact keeps only these records.
+func (s *sorter) compact(left []record) {
+	s.spare = s.spare[:0]
+	s.records = append(s.records[:0], left...)
+	for i, r := range s.records {
+		s.records[i].off = len(s.spare)
+		s.spare = append(s.spare, s.arena[r.off:r.off+r.len]...)
+	}
+	s.arena, s.spare = s.spare, s.arena
 }
 
 // appender writes at the end of the sorter's file.
@@ -121,7 +143,7 @@ func (s *sorter) close() error {
 // over.
 func (s *sorter) sorted() (func() ([]byte, error), error) {
 	if s.file == nil {
-		s.sortBuffer()
+		sortRecords(s.records)
 		i := 0
 		return func() ([]byte, error) {
 			if i == len(s.records) {
@@ -132,13 +154,16 @@ func (s *sorter) sorted() (func() ([]byte, error), error) {
 			return s.arena[r.off : r.off+r.len], nil
 		}, nil
 	}
-	if err := s.spill(); err != nil {
-		return nil, err
+	for len(s.records) > 0 {
+		if err := s.spill(0); err != nil {
+			return nil, err
+		}
 	}
-	s.records, s.arena = nil, nil
+	s.records, s.arena, s.spare = nil, nil, nil
 	m := &merge{}
+	size := max(mergeMemory/len(s.runs), 4<<10)
 	for i, r := range s.runs {
-		c := &runCursor{order: i, r: bufio.NewReaderSize(io.NewSectionReader(s.file, r.off, r.end-r.off), 32<<10)}
+		c := &runCursor{order: i, r: bufio.NewReaderSize(io.NewSectionReader(s.file, r.off, r.end-r.off), min(size, 64<<10))}
 		switch err := c.next(); {
 		case err == io.EOF:
 		case err != nil:
@@ -150,6 +175,9 @@ func (s *sorter) sorted() (func() ([]byte, error), error) {
 	heap.Init(m)
 	return m.next, nil
 }
+
+// mergeMemory is shared by the buffers of all runs.
+const mergeMemory = 1 << 20
 
 // merge yields the smallest record of several runs.
 type merge struct {

@@ -31,6 +31,8 @@ func TestSorter(t *testing.T) {
 			}
 			return int64(i)
 		}, 2},
+		{"many steps back, all small", 20_000, 4096, func(i int, r *rand.Rand) int64 { return int64(i) - r.Int64N(20) }, 1},
+		{"backward all the way", 3000, 2048, func(i int, r *rand.Rand) int64 { return int64(-i) }, -1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))

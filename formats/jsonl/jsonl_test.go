@@ -36,6 +36,15 @@ func TestInt(t *testing.T) {
 	}
 }
 
+func TestErrorsStayShort(t *testing.T) {
+	var s Scanner
+	s.Fail("model", strings.Repeat("é", 1000), "a name")
+	s.Fail("model", "later", "the first to stay")
+	if got := s.Err.Got; got != strings.Repeat("é", maxGot/2)+"…" {
+		t.Errorf("got %q; want %d bytes of it", got, maxGot)
+	}
+}
+
 func TestFloat(t *testing.T) {
 	for text, want := range map[string]float64{"0.25": 0.25, "-1e-3": -0.001, "12": 12, " 5E+2 ": 500} {
 		if s := scan(text); s.Float() != want || s.Err != nil {

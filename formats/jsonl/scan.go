@@ -12,6 +12,7 @@ import (
 	"bytes"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // maxDepth bounds the nesting of literal JSON (body, extra): scanning recurses.
@@ -44,6 +45,9 @@ func (s *Scanner) Reset(b []byte) { *s = Scanner{b: b, Field: "line", scratch: s
 // Fail records a fault unless there is one already.
 func (s *Scanner) Fail(what, got, want string) {
 	if s.Err == nil {
+		if len(got) > maxGot {
+			got = strings.ToValidUTF8(got[:maxGot], "") + "…"
+		}
 		s.Err = &Fault{what, got, want}
 	}
 }

@@ -146,3 +146,13 @@ func TestLargeIDs(t *testing.T) {
 		t.Errorf("distinct = %d; want 5", c.Distinct)
 	}
 }
+
+// 33 tokens in blocks of 16 have three ids when the rest has one, else two.
+func TestFullIDs(t *testing.T) {
+	partial, absent := &Block{Tokens: 16, Last: Partial}, &Block{Tokens: 16, Last: Absent}
+	for _, tt := range []struct{ n, partial, absent int64 }{{0, 0, 0}, {-1, 0, 0}, {1, 1, 0}, {15, 1, 0}, {16, 1, 1}, {17, 2, 1}, {32, 2, 2}, {33, 3, 2}, {1<<63 - 1, 1 << 59, 1<<59 - 1}} {
+		if p, a := FullIDs(tt.n, partial), FullIDs(tt.n, absent); p != tt.partial || a != tt.absent {
+			t.Errorf("FullIDs(%d) = %d and %d; want %d and %d", tt.n, p, a, tt.partial, tt.absent)
+		}
+	}
+}

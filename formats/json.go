@@ -134,11 +134,19 @@ func (s strict) value(t reflect.Type, path string) *SyntaxError {
 		return &SyntaxError{What: strings.TrimPrefix(path, "."), Got: clip(got), Want: want}
 	}
 	kind := t.Kind()
-	if t == number || t == digits {
+	switch t {
+	case number:
 		kind = reflect.Int64
+	case digits:
+		kind = reflect.Float64
 	}
 	switch kind {
-	case reflect.Int, reflect.Int64, reflect.Float64:
+	case reflect.Int, reflect.Int64:
+		n, ok := tok.(json.Number)
+		if _, err := n.Int64(); !ok || err != nil {
+			return bad("a whole number of 64 bits")
+		}
+	case reflect.Float64:
 		if _, ok := tok.(json.Number); !ok {
 			return bad("a number")
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -48,8 +49,12 @@ func TestColumnsRoundTrip(t *testing.T) {
 			}
 			continue
 		}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("%d rows changed on the way:\n%s", n, d)
+		if n < 10_000 {
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("%d rows changed on the way:\n%s", n, d)
+			}
+		} else if !reflect.DeepEqual(want, got) {
+			t.Errorf("%d rows changed on the way", n)
 		}
 		again, err := EncodeColumns(got)
 		if err != nil || *again != *e {

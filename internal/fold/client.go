@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unsafe"
 
 	"hydrant/formats"
 	"hydrant/formats/run"
@@ -25,7 +26,7 @@ type client struct {
 }
 
 // BytesPerClientRow is the memory that a worker and second costs.
-const BytesPerClientRow = 8*26 + 8
+const BytesPerClientRow = int(unsafe.Sizeof(client{}))
 
 func takeClient(c *run.Client, place string, part int32) (client, error) {
 	bad := func(what, got, want string) (client, error) {

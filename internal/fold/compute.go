@@ -82,6 +82,9 @@ func (f *fold) status() {
 // summary puts everything together.
 func (f *fold) summary() (*summary.Summary, error) {
 	f.finishGPUs()
+	slices.SortFunc(f.inputs, func(a, b summary.Input) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.SHA256, b.SHA256), cmp.Compare(a.Name, b.Name))
+	})
 	s := &summary.Summary{Format: summary.Format, Version: summary.Version, Build: f.o.Build, Inputs: f.inputs, Window: f.window, Plan: f.plan,
 		Metrics: f.metrics, Scalars: f.sheet.sorted(), Series: f.series, Clients: f.perWorker, GPUs: f.gpu.devices, GPUNote: f.gpu.note,
 		Sketches: f.sketch, Notes: f.notes}

@@ -394,7 +394,12 @@ func (f *fold) finishGPUs() {
 		if d.Reason != "" && reason == "" {
 			reason = fmt.Sprintf("device %d of %s: %s", d.Index, d.Host, d.Reason)
 		}
-		if method = m; math.IsNaN(e) && reason == "" {
+		if method == "" || m == method {
+			method = m
+		} else {
+			method = "counter or trapezoid of power, by device"
+		}
+		if math.IsNaN(e) && reason == "" {
 			reason = fmt.Sprintf("device %d of %s has no energy over a window of at least 20 s", d.Index, d.Host)
 		}
 		energy += e

@@ -224,9 +224,6 @@ func (f *fold) align() error {
 		c.part = position[c.part]
 		c.t += parts[c.part].offset
 	}
-	slices.SortFunc(f.inputs, func(a, b summary.Input) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.SHA256, b.SHA256), cmp.Compare(a.Name, b.Name))
-	})
 	slices.SortFunc(f.clients, func(a, b client) int {
 		return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(a.worker, b.worker), cmp.Compare(a.t, b.t), cmp.Compare(a.pid, b.pid))
 	})

@@ -46,7 +46,7 @@ error and leaves no output.
 pipelines:
   reduce run.arrows
   reduce run.arrows gpu.arrows -o run.summary.json
-  replay --sim default plan.sched.zst | tee run.arrows | reduce | judge --slo 'ttft:p99<1s'
+  replay --sim default plan.sched.zst | reduce | judge --slo 'ttft:p99<1s'
 
 ` + cli.ExitText
 

@@ -40,7 +40,7 @@ func figure(v float64) string {
 		return "0"
 	}
 	digits := 3
-	if math.Abs(v) >= 999.5 {
+	if math.Abs(v) >= 1000 {
 		digits = 4
 	}
 	// Rounding to significant digits may carry into a new one, so the exponent is

@@ -101,13 +101,13 @@ func (p *page) plan() {
 	fmt.Fprintf(&p.b, "window from %s to %s: %s of %s requests\n", span(max(0, from)), span(to), count(pl.InWindow), count(pl.Rows))
 }
 
-// shownRow names a metric for people; others' names for the same thing in brackets.
+// shownRow names a metric for people.
 type shownRow struct{ label, side, id, population string }
 
 var shownRows = []shownRow{
 	{"TTFT", "user", "ttft_user", "ok"}, {"", "user", "ttft_user", "planned"}, {"", "wire", "ttft_wire", "ok"}, {"", "sent", "ttft_sent", "ok"},
 	{"TTFO", "user", "ttfo_user", "ok"},
-	{"TPOT (ITL in AIPerf)", "", "tpot_user", "ok"}, {"ICL", "", "icl", "ok, by gap"}, {"ITL", "even", "itl_even", "ok, by token"},
+	{"TPOT", "", "tpot_user", "ok"}, {"ICL", "", "icl", "ok, by gap"}, {"ITL", "even", "itl_even", "ok, by token"},
 	{"E2E", "user", "e2e_user", "ok"}, {"", "user", "e2e_user", "planned"}, {"", "wire", "e2e_wire", "ok"}, {"", "sent", "e2e_sent", "ok"},
 	{"lag", "", "send_lag", "dispatched"},
 }
@@ -153,7 +153,7 @@ func (p *page) latencies() {
 	head = append(head, "95 % of "+LevelName(bound), "mean")
 	rows := [][]string{head}
 	var refused []int64
-	missed := false
+	missed, all, sent := false, false, false
 	for _, r := range shownRows {
 		m := p.metric(r.id, r.population)
 		if !p.wanted(r, m) {
@@ -162,6 +162,8 @@ func (p *page) latencies() {
 		row, low, infinite := p.row(r, m, bound)
 		rows = append(rows, row)
 		missed = missed || infinite
+		all = all || r.population == "planned"
+		sent = sent || r.side == "sent"
 		for _, l := range low {
 			if !slices.Contains(refused, l) {
 				refused = append(refused, l)
@@ -181,6 +183,13 @@ func (p *page) latencies() {
 	if missed {
 		p.b.WriteString("∞: that rank falls on a request that failed\n")
 	}
+	if all {
+		p.b.WriteString("all: with the requests that failed, as slower than any other\n")
+	}
+	if sent {
+		p.b.WriteString("sent: from the written request to the parsed event, as there are no kernel stamps\n")
+	}
+	p.b.WriteString("TPOT: what AIPerf calls ITL\n")
 	p.b.WriteString("\n")
 }
 

@@ -1,7 +1,6 @@
 package summary
 
 import (
-	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -43,32 +42,42 @@ var eos = [8]byte{0xFF, 0xFF, 0xFF, 0xFF}
 // column that c lacks is written as nulls; one of another length than c.N is a
 // broken invariant.
 func EncodeColumns(c *Columns) (*EncodedColumns, error) {
+	ints, texts := c.bind()
+	return EncodeRows(c.N, func(i int, intCells []formats.Int, stringCells []string) {
+		for j, v := range ints {
+			if v != nil {
+				intCells[j] = v[i]
+			}
+		}
+		for j, v := range texts {
+			if v != nil {
+				stringCells[j] = v[i]
+			}
+		}
+	})
+}
+
+// EncodeRows does the same for n rows that need not be in memory at once: fill is
+// called for each in turn, with cells in the order of IntColumns and StringColumns
+// that hold the values of the row before.
+func EncodeRows(n int, fill func(i int, ints []formats.Int, strings []string)) (*EncodedColumns, error) {
 	cols := table()
 	schema, err := ipc.SchemaMessage(ipc.Fields(cols), []string{"hydrant.table"}, []string{"columns"})
 	if err != nil {
 		return nil, err
 	}
-	var out bytes.Buffer
-	out.Write(schema)
+	var text strings.Builder
+	out := base64.NewEncoder(base64.StdEncoding, &text) // a Builder never fails
+	_, _ = out.Write(schema)
 	enc := ipc.NewEncoder(cols)
 	flush := func() error {
 		m, err := enc.Encode(false)
-		out.Write(m.Bytes)
+		_, _ = out.Write(m.Bytes)
 		return err
 	}
-	ints, texts := c.bind()
 	var row cells
-	for i := range c.N {
-		for j, v := range ints {
-			if v != nil {
-				row.ints[j] = v[i]
-			}
-		}
-		for j, v := range texts {
-			if v != nil {
-				row.strings[j] = v[i]
-			}
-		}
+	for i := range n {
+		fill(i, row.ints[:], row.strings[:])
 		enc.Append(&row)
 		if enc.Len() == batchRows {
 			if err := flush(); err != nil {
@@ -76,13 +85,14 @@ func EncodeColumns(c *Columns) (*EncodedColumns, error) {
 			}
 		}
 	}
-	if enc.Len() > 0 || c.N == 0 {
+	if enc.Len() > 0 || n == 0 {
 		if err := flush(); err != nil {
 			return nil, err
 		}
 	}
-	out.Write(eos[:])
-	return &EncodedColumns{Rows: int64(c.N), Stream: base64.StdEncoding.EncodeToString(out.Bytes())}, nil
+	_, _ = out.Write(eos[:])
+	_ = out.Close()
+	return &EncodedColumns{Rows: int64(n), Stream: text.String()}, nil
 }
 
 // bind returns the slices in the order of the tables, nil where there is none.

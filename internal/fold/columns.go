@@ -44,20 +44,23 @@ func bit(b bool) int64 {
 	return 0
 }
 
-// columns gathers the per-request columns.
-func (f *fold) columns() *summary.Columns {
-	c := &summary.Columns{N: f.rows.n, Ints: map[string][]formats.Int{}, Strings: map[string][]string{}}
-	for _, name := range summary.IntColumns {
-		of := intColumns[name]
-		v := make([]formats.Int, 0, c.N)
-		f.each(func(r *rec) { v = append(v, unpack(of(r))) })
-		c.Ints[name] = v
+// columns encodes the per-request columns, row by row.
+func (f *fold) columns() (*summary.EncodedColumns, error) {
+	var ints [len(summary.IntColumns)]func(*rec) int64
+	var texts [len(summary.StringColumns)]func(*fold, *rec) string
+	for i, name := range summary.IntColumns {
+		ints[i] = intColumns[name]
 	}
-	for _, name := range summary.StringColumns {
-		of := stringColumns[name]
-		v := make([]string, 0, c.N)
-		f.each(func(r *rec) { v = append(v, of(f, r)) })
-		c.Strings[name] = v
+	for i, name := range summary.StringColumns {
+		texts[i] = stringColumns[name]
 	}
-	return c
+	return summary.EncodeRows(f.rows.n, func(i int, intCells []formats.Int, stringCells []string) {
+		r := f.rows.at(f.sorted[i])
+		for j, of := range ints {
+			intCells[j] = unpack(of(r))
+		}
+		for j, of := range texts {
+			stringCells[j] = of(f, r)
+		}
+	})
 }

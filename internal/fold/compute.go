@@ -111,7 +111,7 @@ func (f *fold) summary() (*summary.Summary, error) {
 		s.Notes = append(s.Notes, "no per-request columns: more requests than columns are kept for")
 	default:
 		var err error
-		if s.Columns, err = summary.EncodeColumns(f.columns()); err != nil {
+		if s.Columns, err = f.columns(); err != nil {
 			return nil, err
 		}
 	}

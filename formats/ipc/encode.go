@@ -130,7 +130,6 @@ type builder struct {
 	bits *array.BooleanBuilder
 	text *array.StringBuilder
 	list *array.ListBuilder // its values are in i64 or i32
-	rows int                // of the batch before
 }
 
 func newBuilder(typ string) builder {

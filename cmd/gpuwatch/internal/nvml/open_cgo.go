@@ -192,7 +192,6 @@ func (d *device) energyUsed(r *Reading) error {
 }
 
 func (d *device) heat(r *Reading) error {
-	//lint:ignore SA1019 the successor exists in new drivers only
 	t, ret := d.d.GetTemperature(gonvml.TEMPERATURE_GPU)
 	good, err := ok(r, "temperature", ret)
 	if good {
@@ -227,7 +226,6 @@ func (d *device) throttle(r *Reading) error {
 	case d.events:
 		bits, ret = d.d.GetCurrentClocksEventReasons()
 	case d.reasons:
-		//lint:ignore SA1019 the successor exists in new drivers only
 		bits, ret = d.d.GetCurrentClocksThrottleReasons()
 	default:
 		return nil

@@ -86,7 +86,10 @@ func (o *options) drive(ctx context.Context, c *ucli.Context, reader *schedule.R
 	line := &progress.Line{W: stderr, Terminal: cli.IsTerminal(stderr), Workers: o.workers}
 	d := drive.Options{
 		Schedule: reader, Executable: exe, Workers: o.workers, Setup: o.setup(found.Model), Requests: o.requests, ServerBlock: o.serverBlock, Grace: o.grace,
-		Header: o.runHeader(reader.HeaderJSON(), found), Open: out.open, Spool: out.spool, Warn: warn,
+		Header: o.runHeader(reader.HeaderJSON(), found), Open: out.open, Spool: out.spool,
+	}
+	if !o.quiet {
+		d.Notice = func(text string) { line.Done(); fmt.Fprintf(stderr, "replay: %s\n", text) }
 	}
 	if !o.quiet && (line.Terminal || o.shown) {
 		d.Live = line.Show

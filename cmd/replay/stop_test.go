@@ -13,63 +13,31 @@ import (
 	"testing"
 	"time"
 
+	"hydrant/formats"
 	format "hydrant/formats/run"
 	"hydrant/formats/schedule"
 )
 
 // children returns the process ids of a process's children whose command line holds word.
-func children(t *testing.T, pid int, word string) []int {
+func children(t *testing.T, pid int, word string) (pids []int) {
 	t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	var candidates []string
-	if err == nil {
-		candidates = strings.Fields(string(b))
-	} else { // the kernel does not list children
-		entries, err := os.ReadDir("/proc")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, e := range entries {
-			stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
-			if err != nil {
-				continue
-			}
-			_, rest, _ := strings.Cut(string(stat), ") ")
-			if f := strings.Fields(rest); len(f) > 1 && f[1] == strconv.Itoa(pid) {
-				candidates = append(candidates, e.Name())
-			}
-		}
-	}
-	var pids []int
-	for _, c := range candidates {
-		line, err := os.ReadFile("/proc/" + c + "/cmdline")
-		if err == nil && strings.Contains(string(line), word) {
-			n, _ := strconv.Atoi(c)
-			pids = append(pids, n)
-		}
-	}
-	return pids
-}
-
-// allChildren also finds children that another thread of the process started.
-func allChildren(t *testing.T, pid int, word string) (pids []int) {
-	t.Helper()
-	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		return nil
+		t.Fatal(err)
 	}
-	seen := map[int]bool{}
-	for _, th := range threads {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pid, th.Name()))
+	for _, e := range entries {
+		child, err := strconv.Atoi(e.Name())
 		if err != nil {
-			return children(t, pid, word)
+			continue
 		}
-		for _, c := range strings.Fields(string(b)) {
-			line, _ := os.ReadFile("/proc/" + c + "/cmdline")
-			if n, _ := strconv.Atoi(c); strings.Contains(string(line), word) && !seen[n] {
-				seen[n] = true
-				pids = append(pids, n)
-			}
+		stat, _ := os.ReadFile("/proc/" + e.Name() + "/stat") // it may end meanwhile
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		f := strings.Fields(rest) // state, parent, …
+		if len(f) < 2 || f[1] != strconv.Itoa(pid) {
+			continue
+		}
+		if line, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline"); strings.Contains(string(line), word) {
+			pids = append(pids, child)
 		}
 	}
 	return pids
@@ -91,12 +59,13 @@ func longPlan() []schedule.Request {
 	requests := make([]schedule.Request, 300)
 	for i := range requests {
 		requests[i] = request(i, time.Duration(i)*200*time.Millisecond)
+		requests[i].OutputTokens = formats.Some(300)
 	}
 	return requests
 }
 
-// slowServer takes about ten seconds for each answer.
-const slowServer = "default,step=3s"
+// slowServer takes half a minute for each answer of that plan.
+const slowServer = "default,step=100ms,step_per_seq=0s"
 
 // sending reads a run that is being written until rows or progress show that requests
 // are in flight.
@@ -116,7 +85,7 @@ func sending(t *testing.T, p *process, n int) {
 func TestAKilledWorkerLosesNoRow(t *testing.T) {
 	p := start(t, nil, planFile(t, longPlan()), "--sim", slowServer, "--preflight", "off", "--model", "sim", "--workers", "2", "--grace", "100ms", "--progress")
 	sending(t, p, 4)
-	workers := allChildren(t, p.Process.Pid, "worker-of-replay")
+	workers := children(t, p.Process.Pid, "worker-of-replay")
 	if len(workers) != 2 {
 		t.Fatalf("%d worker processes; want 2", len(workers))
 	}
@@ -186,15 +155,17 @@ func TestASignalDrainsAndASecondLeaves(t *testing.T) {
 
 	p = start(t, nil, planFile(t, longPlan()), "--sim", slowServer, "--preflight", "off", "--model", "sim", "--workers", "2", "--grace", "1h", "--progress", "-o", out)
 	sending(t, p, 2)
-	pids := append(allChildren(t, p.Process.Pid, "worker-of-replay"), allChildren(t, p.Process.Pid, "serve")...)
+	pids := append(children(t, p.Process.Pid, "worker-of-replay"), children(t, p.Process.Pid, "serve")...)
 	if len(pids) != 3 {
 		t.Errorf("%d children; want 2 workers and a server", len(pids))
 	}
-	for range 2 {
+	for range 2 { // two at once would count as one
 		if err := p.Process.Signal(syscall.SIGTERM); err != nil {
 			t.Fatal(err)
 		}
-		until(t, "the signal's arrival", func() bool { return !pending(p.Process.Pid, syscall.SIGTERM) })
+		until(t, "the word that no more is sent", func() bool {
+			return strings.Contains(p.said(), "replay: interrupted: no more requests are sent; ")
+		})
 	}
 	if status := p.end(); status != 130 {
 		t.Errorf("status %d after a second signal; want 130", status)
@@ -202,21 +173,6 @@ func TestASignalDrainsAndASecondLeaves(t *testing.T) {
 	for _, pid := range pids {
 		until(t, fmt.Sprintf("the end of child %d", pid), func() bool { return gone(pid) })
 	}
-}
-
-// pending reports whether a signal has not been taken by the process yet.
-func pending(pid int, s syscall.Signal) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return false
-	}
-	for line := range strings.Lines(string(b)) {
-		if rest, ok := strings.CutPrefix(line, "ShdPnd:"); ok {
-			mask, err := strconv.ParseUint(strings.TrimSpace(rest), 16, 64)
-			return err == nil && mask&(1<<(s-1)) != 0
-		}
-	}
-	return false
 }
 
 // gone reports whether a process has ended (a zombie has).

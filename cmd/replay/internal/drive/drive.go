@@ -14,7 +14,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,11 +37,11 @@ type Options struct {
 	ServerBlock int64      // tokens per block of the server's prefix cache, for expected_cached_tokens
 	Grace       time.Duration
 
-	Header run.Header                    // everything but the epoch
-	Open   func() (io.Writer, error)     // opens the output; called when the load is about to start
-	Spool  func() (*Spool, error)        // opens the spool for client rows, after Open
-	Warn   func(format string, a ...any) // one line for the user
-	Live   func(Snapshot)                // called once a second while the run lasts; may be nil
+	Header run.Header                // everything but the epoch
+	Open   func() (io.Writer, error) // opens the output; called when the load is about to start
+	Spool  func() (*Spool, error)    // opens the spool for client rows, after Open
+	Notice func(text string)         // one line for the user; may be nil
+	Live   func(Snapshot)            // called once a second while the run lasts; may be nil
 }
 
 // Result is what became of a run that was written to its end.
@@ -130,6 +132,9 @@ func (d *drive) stop(status string, cause error, grace time.Duration) {
 		return
 	}
 	close(d.stopped)
+	if n := d.live.sent - d.live.ended; n > 0 && grace > 0 && d.o.Notice != nil {
+		d.o.Notice(fmt.Sprintf("%s: no more requests are sent; %d in flight may go on for %s; a second signal leaves at once", oneLine(cause), n, grace))
+	}
 	b, err := json.Marshal(link.Stop{Reason: cause.Error(), GraceNS: int64(grace)})
 	if err != nil {
 		panic("internal error: " + err.Error())
@@ -137,6 +142,12 @@ func (d *drive) stop(status string, cause error, grace time.Duration) {
 	for _, m := range d.crew {
 		go m.send(frame{link.KindStop, b}, nil) // never waits for a worker that hangs
 	}
+}
+
+// oneLine returns the first line of an error's text.
+func oneLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
 }
 
 // fail stops the run because of err.

@@ -46,8 +46,8 @@ says why.
 
 pipelines:
   gpuwatch --duration 10m -o gpu.arrows
-  gpuwatch --interval 1s --devices 0,1 --label node=a17 | reduce run.arrows -
-  gpuwatch --optional --duration 1s | reduce -
+  gpuwatch --duration 10m --interval 1s --devices 0,1 --label node=a17 -o gpu.arrows
+  gpuwatch --optional --duration 1s | reduce run.arrows -
 
 ` + cli.ExitText + `
 An interrupted stream is whole and says so.`

@@ -3,7 +3,11 @@
 GO          ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 TOOLS       := tracegen replay reduce judge
+VERSION     := $(shell git describe --always --dirty 2>/dev/null || echo devel)
+STAMP       := -ldflags '-X hydrant/internal/cli.stamp=$(VERSION)'
 FUZZTIME    ?= 5s
+# The NVML binding calls functions that its own header marks as deprecated.
+export CGO_CFLAGS ?= -O2 -g -Wno-deprecated-declarations
 UNITS        = $$($(GO) list ./... | grep -v '^hydrant/scripts$$')
 GOFILES     := $(shell find cmd formats traces internal -name '*.go' -not -name '*_test.go' 2>/dev/null)
 
@@ -17,11 +21,11 @@ build: bin/gpuwatch $(TOOLS:%=bin/%) ## build the five tools into bin/
 
 $(TOOLS:%=bin/%): bin/%: $(GOFILES) go.mod
 	@mkdir -p bin
-	CGO_ENABLED=0 $(GO) build -o $@ ./cmd/$*
+	CGO_ENABLED=0 $(GO) build $(STAMP) -o $@ ./cmd/$*
 
 bin/gpuwatch: $(GOFILES) go.mod
 	@mkdir -p bin
-	$(GO) build -o $@ ./cmd/gpuwatch
+	$(GO) build $(STAMP) -o $@ ./cmd/gpuwatch
 
 # The pipelines run last and alone: they judge whether the generator was on time, and
 # compilers and other tests on the same cores would make it late.

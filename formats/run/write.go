@@ -22,6 +22,7 @@ const (
 type Writer struct {
 	p      *ipc.PartWriter
 	client *ipc.Spool[Client]
+	sha256 string // of the part, once it is closed
 }
 
 // NewWriter starts a part on w. Client rows wait in spool, which must be empty,
@@ -83,6 +84,7 @@ func (w *Writer) Close(e End) error {
 	}
 	return w.p.End(schema, func(s ipc.Seal) (ipc.Message, error) {
 		e.RequestsRows, e.ClientRows, e.SHA256 = s.Rows[0], s.Rows[1], s.SHA256
+		w.sha256 = s.SHA256
 		e.Offsets, e.Lengths, e.CRC32C = s.Index.Offset, s.Index.Length, s.Index.CRC32C
 		row, err := e.row()
 		if err != nil {
@@ -92,6 +94,9 @@ func (w *Writer) Close(e End) error {
 		return enc.Encode(true)
 	})
 }
+
+// SHA256 returns the hash that Close wrote into the end, "" before.
+func (w *Writer) SHA256() string { return w.sha256 }
 
 // row makes the one row of table end.
 func (e End) row() (*endRow, error) {

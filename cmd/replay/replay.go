@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"runtime"
@@ -106,7 +103,7 @@ func (o *options) drive(ctx context.Context, c *ucli.Context, reader *schedule.R
 		return err
 	}
 	if !o.quiet {
-		fmt.Fprint(stderr, progress.Block(progress.Summary{Result: result, Output: o.output, Bytes: out.n, SHA256: out.digest(), Duration: time.Since(began)}))
+		fmt.Fprint(stderr, progress.Block(progress.Summary{Result: result, Output: o.output, Bytes: out.n, Duration: time.Since(began)}))
 		o.advise(result, warn)
 	}
 	return err
@@ -189,13 +186,12 @@ func descriptors(warn func(string, ...any)) {
 	}
 }
 
-// output is the run's output: opened late, counted and hashed on the way.
+// output is the run's output: opened late, and its bytes counted.
 type output struct {
 	ctx    context.Context
 	o      *options
 	stdout io.Writer
 	out    *pipe.Output
-	sum    hash.Hash
 	n      int64
 }
 
@@ -204,14 +200,13 @@ func (w *output) open() (io.Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.out, w.sum = out, sha256.New()
+	w.out = out
 	return w, nil
 }
 
 func (w *output) Write(p []byte) (int, error) {
 	n, err := w.out.Write(p)
 	w.n += int64(n)
-	w.sum.Write(p[:n])
 	return n, err
 }
 
@@ -229,5 +224,3 @@ func (w *output) finish(err error) error {
 	}
 	return w.out.Finish(err)
 }
-
-func (w *output) digest() string { return hex.EncodeToString(w.sum.Sum(nil)) }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -33,6 +34,7 @@ type member struct {
 	closed chan struct{} // it takes no more frames
 	once   sync.Once
 	ended  chan struct{} // it has exited and all it wrote was read
+	silent atomic.Int64  // seconds since it said something
 
 	// Guarded by Drive's mutex.
 	hello   *link.Hello

@@ -1,7 +1,6 @@
 package drive
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +16,7 @@ import (
 // counts: sessions that run behind the plan must not hold up the others.
 const (
 	lookAhead  = 10 * time.Second
-	aheadLines = 16 << 10
+	aheadLines = 8 << 10
 	aheadBytes = 256 << 20
 	lateLines  = 256 << 10
 	lateBytes  = 1 << 30
@@ -34,7 +33,7 @@ const (
 // prime gives the workers what is due first and waits until it is prepared, so that no
 // request is late because of the start. A fault found here ends the run before any
 // load. It returns the line that it read too far, or the end.
-func (d *drive) prime(ctx context.Context) (held *fed, err error) {
+func (d *drive) prime() (held *fed, err error) {
 	var late <-chan time.Time
 	for n := 0; held == nil && n < aheadLines; n++ {
 		select {
@@ -49,8 +48,6 @@ func (d *drive) prime(ctx context.Context) (held *fed, err error) {
 			}
 		case <-late:
 			n = aheadLines
-		case <-ctx.Done():
-			return nil, interrupted(ctx)
 		case <-d.stopped:
 			return nil, d.reason()
 		}
@@ -61,7 +58,7 @@ func (d *drive) prime(ctx context.Context) (held *fed, err error) {
 	for _, m := range d.crew {
 		m.send(frame{kind: link.KindPrime}, d.stopped)
 	}
-	return held, d.await(ctx, readyTime, "word that the first bodies are ready", func(m *member) bool { return m.ready })
+	return held, d.await(readyTime, "word that the first bodies are ready", func(m *member) bool { return m.ready })
 }
 
 // begin opens the output, fixes the epoch and gives the order to start.
@@ -116,7 +113,7 @@ func (d *drive) plan(l *line) {
 
 // deliver gives lines to workers as their time comes near, until the plan ends or the
 // run is stopped.
-func (d *drive) deliver(ctx context.Context, held *fed) {
+func (d *drive) deliver(held *fed) {
 	for {
 		var f fed
 		if held != nil {
@@ -124,9 +121,6 @@ func (d *drive) deliver(ctx context.Context, held *fed) {
 		} else {
 			select {
 			case f = <-d.lines:
-			case <-ctx.Done():
-				d.stop(run.Interrupted, interrupted(ctx), d.o.Grace)
-				return
 			case <-d.stopped:
 				return
 			}
@@ -142,7 +136,7 @@ func (d *drive) deliver(ctx context.Context, held *fed) {
 			d.exhausted = true
 			d.fail(f.err)
 			return
-		case !d.gate(ctx, f.line):
+		case !d.gate(f.line):
 			d.decline(f.line)
 			return
 		}
@@ -151,7 +145,7 @@ func (d *drive) deliver(ctx context.Context, held *fed) {
 }
 
 // gate waits until l may go to its worker; false when the run was stopped instead.
-func (d *drive) gate(ctx context.Context, l *line) bool {
+func (d *drive) gate(l *line) bool {
 	for {
 		d.mu.Lock()
 		now, lines, bytes := d.now(), d.ledger.waiting, d.ledger.bytes
@@ -181,8 +175,6 @@ func (d *drive) gate(ctx context.Context, l *line) bool {
 		case <-after:
 		case <-d.moved:
 		case <-d.stopped:
-		case <-ctx.Done():
-			d.stop(run.Interrupted, interrupted(ctx), d.o.Grace)
 		}
 		if timer != nil {
 			timer.Stop()
@@ -192,15 +184,17 @@ func (d *drive) gate(ctx context.Context, l *line) bool {
 
 // settle waits until every worker has ended. After a stop it makes rows of what is left
 // of the schedule meanwhile, and kills who does not end in time.
-func (d *drive) settle(ctx context.Context) {
+func (d *drive) settle() {
 	for _, m := range d.crew {
 		go m.send(frame{kind: link.KindFinish}, nil)
 	}
 	for _, m := range d.crew {
-		if !d.awaitEnd(ctx, m) {
-			break
+		select {
+		case <-m.ended:
+		case <-d.stopped:
 		}
 	}
+	defer d.sweep()
 	if !d.stopping() {
 		return
 	}
@@ -228,16 +222,29 @@ func (d *drive) settle(ctx context.Context) {
 	}
 }
 
-// awaitEnd waits for the end of a worker; false when the run was stopped instead.
-func (d *drive) awaitEnd(ctx context.Context, m *member) bool {
-	select {
-	case <-m.ended:
-		return true
-	case <-d.stopped:
-	case <-ctx.Done():
-		d.stop(run.Interrupted, interrupted(ctx), d.o.Grace)
+// sweep makes the rows of jobs that were on their way to a worker when the run was
+// stopped or the worker died, and so reached nobody.
+func (d *drive) sweep() {
+	d.mu.Lock()
+	var lost []*debt
+	for _, m := range d.crew {
+		lost = append(lost, d.ledger.writeOff(m.index)...)
 	}
-	return false
+	cause := d.cause
+	d.mu.Unlock()
+	if len(lost) > 0 && cause == nil {
+		cause = fmt.Errorf("internal error: workers ended well and owe %d rows", len(lost))
+		d.fail(cause)
+	}
+	for _, debt := range lost {
+		debt.dispatched = false
+		row, err := debt.row(cause.Error(), 0)
+		if err != nil {
+			d.fail(err)
+			return
+		}
+		d.ownRow(row)
+	}
 }
 
 // decline makes the row of a line that no worker was given.

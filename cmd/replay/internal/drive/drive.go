@@ -13,7 +13,6 @@ package drive
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -55,6 +54,7 @@ type Result struct {
 	CPUP95         float64 // of one worker, in CPUs
 	CPUPerEvent    time.Duration
 	Workers        int
+	SHA256         string // of the run, as its end has it
 	ScheduleSHA256 []string
 	PlanEnded      bool // --requests or --duration ended the plan
 }
@@ -97,13 +97,13 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	d.feed = &feeder{r: o.Schedule, workers: o.Workers, serverBlock: o.ServerBlock, requests: o.Requests, duration: time.Duration(o.Setup.DurationNS)}
 	quit := make(chan struct{})
 	defer close(quit)
-	if err := d.muster(ctx); err != nil {
-		d.dismiss()
+	go d.watch(ctx, quit)
+	defer d.dismiss()
+	if err := d.muster(); err != nil {
 		return nil, err
 	}
-	defer d.dismiss()
 	go d.readLines(quit)
-	held, err := d.prime(ctx)
+	held, err := d.prime()
 	if err != nil {
 		return nil, err
 	}
@@ -112,8 +112,8 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	stopLive := d.tell()
-	d.deliver(ctx, held)
-	d.settle(ctx)
+	d.deliver(held)
+	d.settle()
 	stopLive()
 	result, err := d.end()
 	spool.Close(result != nil)
@@ -201,10 +201,37 @@ func (d *drive) readLines(quit <-chan struct{}) {
 	}
 }
 
-// interrupted returns why ctx ended.
-func interrupted(ctx context.Context) error {
-	if err := context.Cause(ctx); err != nil {
-		return err
+// silence is how many seconds a worker may say nothing before it counts as hung; a
+// living one sends a client row each second.
+const silence = 60
+
+// watch stops the run when ctx ends, and when a worker hangs.
+func (d *drive) watch(ctx context.Context, quit <-chan struct{}) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	done := ctx.Done()
+	for {
+		select {
+		case <-quit:
+			return
+		case <-done:
+			done = nil
+			d.stop(run.Interrupted, context.Cause(ctx), d.o.Grace)
+		case <-tick.C:
+			// Seconds are counted here and not read off the clock: a stopped process
+			// group must not look like a hung worker when it goes on.
+			d.mu.Lock()
+			var hung *member
+			for _, m := range d.crew {
+				if m.silent.Add(1) > silence && d.begun {
+					hung = m
+				}
+			}
+			d.mu.Unlock()
+			if hung != nil {
+				d.fail(fmt.Errorf("worker %d (pid %d) has said nothing for %d s", hung.index, hung.pid, silence))
+				hung.kill()
+			}
+		}
 	}
-	return errors.New("interrupted")
 }

@@ -54,7 +54,7 @@ func (d *drive) end() (*Result, error) {
 		return nil, err
 	}
 	r := &Result{Status: d.status, Reason: detail.Reason, Planned: t.planned, Sent: t.sent, Outcomes: detail.Outcomes,
-		Workers: len(d.crew), ScheduleSHA256: detail.ScheduleSHA256, PlanEnded: d.exhausted && d.feed.planEnd}
+		Workers: len(d.crew), SHA256: d.sink.Load().sha256(), ScheduleSHA256: detail.ScheduleSHA256, PlanEnded: d.exhausted && d.feed.planEnd}
 	if q := t.lag.Quantiles([]int64{500, 990}); q != nil {
 		r.LagP50, r.LagP99 = time.Duration(q[0]), time.Duration(q[1])
 	}

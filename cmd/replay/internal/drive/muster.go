@@ -1,11 +1,11 @@
 package drive
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"hydrant/cmd/replay/internal/link"
@@ -19,24 +19,26 @@ import (
 const musterTime = 30 * time.Second
 
 // muster starts the workers and waits for their hello.
-func (d *drive) muster(ctx context.Context) error {
+func (d *drive) muster() error {
 	for i := range d.o.Workers {
 		m, err := spawn(d.o.Executable, i)
 		if err != nil {
 			return err
 		}
+		d.mu.Lock()
 		d.crew = append(d.crew, m)
+		d.mu.Unlock()
 		go d.guard(m, m.write)
 		go d.guard(m, func() error { return d.attend(m) })
 		s := d.o.Setup
 		s.Worker = i
 		m.sendJSON(link.KindSetup, s)
 	}
-	return d.await(ctx, musterTime, "hello", func(m *member) bool { return m.hello != nil })
+	return d.await(musterTime, "hello", func(m *member) bool { return m.hello != nil })
 }
 
 // await waits until all workers are as they should be.
-func (d *drive) await(ctx context.Context, limit time.Duration, what string, is func(*member) bool) error {
+func (d *drive) await(limit time.Duration, what string, is func(*member) bool) error {
 	late := time.NewTimer(limit)
 	defer late.Stop()
 	for {
@@ -57,8 +59,7 @@ func (d *drive) await(ctx context.Context, limit time.Duration, what string, is 
 		}
 		select {
 		case <-d.moved:
-		case <-ctx.Done():
-			return interrupted(ctx)
+		case <-d.stopped:
 		case <-late.C:
 			return fmt.Errorf("worker %d (pid %d): no %s within %s", missing.index, missing.pid, what, limit)
 		}
@@ -81,9 +82,12 @@ func (d *drive) attend(m *member) error {
 		var kind link.Kind
 		var payload []byte
 		if kind, payload, err = frames.Next(); err == nil {
+			m.silent.Store(math.MinInt64 / 2) // not while the output keeps us waiting
 			err = d.hear(m, kind, payload)
+			m.silent.Store(0)
 		}
 	}
+	m.silent.Store(math.MinInt64 / 2)
 	if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		d.fail(fmt.Errorf("worker %d (pid %d): %w", m.index, m.pid, err))
 		m.kill()

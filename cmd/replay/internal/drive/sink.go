@@ -89,6 +89,13 @@ func (s *sink) close(e run.End) error {
 	return s.keep(s.w.Close(e))
 }
 
+// sha256 returns the run's hash, once it is closed.
+func (s *sink) sha256() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.SHA256()
+}
+
 // healthy reports whether the output still takes what it is given.
 func (s *sink) healthy() bool {
 	s.mu.Lock()

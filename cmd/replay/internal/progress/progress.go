@@ -53,7 +53,6 @@ type Summary struct {
 	Result   *drive.Result
 	Output   string // name of the run; "" for standard output
 	Bytes    int64
-	SHA256   string
 	Duration time.Duration
 }
 
@@ -97,7 +96,7 @@ func Block(s Summary) string {
 	if name == "" {
 		name = "standard output"
 	}
-	fmt.Fprintf(&b, "  %s %s  sha256 %s", name, size(s.Bytes), short(s.SHA256))
+	fmt.Fprintf(&b, "  %s %s  sha256 %s", name, size(s.Bytes), short(r.SHA256))
 	for _, sum := range r.ScheduleSHA256 {
 		fmt.Fprintf(&b, "  schedule %s", short(sum))
 	}

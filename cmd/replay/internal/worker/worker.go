@@ -54,7 +54,7 @@ func Main(in io.Reader, out io.Writer) error {
 	}
 	runtime.GOMAXPROCS(s.GOMAXPROCS)
 	// Bodies come and go in megabytes: fewer, larger collections.
-	debug.SetGCPercent(400)
+	debug.SetGCPercent(200)
 	w, err := newWorker(s, link.NewWriter(out), func(o wire.Options) wire.Engine { return wire.NewHTTP(o) })
 	if err != nil {
 		return err

@@ -27,7 +27,8 @@ var may = []struct {
 	{"internal/testdata", nil},
 	{"internal/pipe", []string{"internal/codec", "internal/tty", "formats"}},
 	{"internal/sim", []string{"internal/stats"}},
-	{"internal/fold", []string{"formats", "formats/run", "formats/gpu", "formats/summary", "internal/stats"}},
+	{"internal/slo", []string{"formats", "formats/run", "formats/summary"}},
+	{"internal/fold", []string{"formats", "formats/run", "formats/gpu", "formats/summary", "internal/slo", "internal/stats"}},
 	{"formats/ipc", []string{"formats"}},
 	{"formats/schedule", []string{"formats", "formats/jsonl"}},
 	{"formats/verdict", []string{"formats", "formats/jsonl"}},
@@ -38,8 +39,8 @@ var may = []struct {
 	{"cmd/tracegen/...", []string{"traces", "formats/schedule"}},
 	{"cmd/replay/...", []string{"formats/schedule", "formats/run", "internal/sim"}},
 	{"cmd/gpuwatch/...", []string{"formats/gpu"}},
-	{"cmd/reduce/...", []string{"formats/run", "formats/gpu", "formats/summary", "internal/fold"}},
-	{"cmd/judge/...", []string{"formats/schedule", "formats/run", "formats/gpu", "formats/summary", "formats/verdict", "internal/fold"}},
+	{"cmd/reduce/...", []string{"formats/run", "formats/gpu", "formats/summary", "internal/fold", "internal/slo"}},
+	{"cmd/judge/...", []string{"formats/schedule", "formats/run", "formats/gpu", "formats/summary", "formats/verdict", "internal/fold", "internal/slo"}},
 }
 
 // shared is what every tool under cmd may use on top of its row.

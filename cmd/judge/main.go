@@ -29,13 +29,13 @@ import (
 
 	"hydrant/cmd/judge/internal/report"
 	"hydrant/cmd/judge/internal/rule"
-	"hydrant/cmd/judge/internal/slo"
 	"hydrant/formats/summary"
 	"hydrant/formats/verdict"
 	"hydrant/internal/cli"
 	"hydrant/internal/codec"
 	"hydrant/internal/fold"
 	"hydrant/internal/pipe"
+	"hydrant/internal/slo"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -72,10 +72,7 @@ pipelines:
   judge run.arrows --slo 'ttft:p99<500ms' --slo 'error_rate<1%'
   reduce run.arrows | judge --slo 'ttft:p90<2s' --short --accept-unproven`
 
-const (
-	categoryServer = "The server"
-	categoryRules  = "The rules"
-)
+const categoryRules = "The rules"
 
 func app() *ucli.App {
 	return &ucli.App{
@@ -83,15 +80,13 @@ func app() *ucli.App {
 		Usage:     "say whether a run is valid and whether the server met its objectives",
 		UsageText: "judge [OPTIONS] [RUN … | SUMMARY]",
 		Flags: append([]ucli.Flag{
-			&ucli.StringSliceFlag{Name: "slo", Category: categoryServer, Usage: "decide `OBJECTIVE` (may be repeated)"},
-			&ucli.StringSliceFlag{Name: "slo-file", Category: categoryServer, Usage: "decide the objectives in `FILE`, one a line, # starts a comment (may be repeated)"},
-			&ucli.StringSliceFlag{Name: "gpu", Category: categoryServer, Usage: "show the gpu stream in `FILE` over the window (may be repeated; needs the run, not its summary)"},
+			&ucli.StringSliceFlag{Name: "gpu", Category: cli.CategoryServer, Usage: "show the gpu stream in `FILE` over the window (may be repeated; needs the run, not its summary)"},
 			&ucli.StringFlag{Name: "plan", Category: categoryRules, Usage: "compare the run with the schedule in `FILE`"},
 			&ucli.BoolFlag{Name: "short", Category: categoryRules, Usage: "accept a window of 30 s and mark the verdict not publishable"},
 			&ucli.BoolFlag{Name: "accept-unproven", Category: categoryRules, Usage: "name missing evidence in the first line instead of calling the run INVALID"},
 			&ucli.StringSliceFlag{Name: "limit", Category: categoryRules, Usage: "change the limit `ID=VALUE`, as in B2.p99=20ms (may be repeated; the report says so)"},
 			&ucli.StringFlag{Name: "format", Category: cli.CategoryOutput, Value: "auto", Usage: "write the verdict as `FORMAT`: auto (text on a terminal, else json), text or json"},
-		}, cli.Flags("output", "timeout")...),
+		}, cli.Flags("slo", "slo-file", "output", "timeout")...),
 		Description: description,
 		Action:      judge,
 	}
@@ -102,7 +97,7 @@ type options struct {
 	inputs   []string
 	gpus     []string
 	plan     string
-	set      []slo.Objective
+	slos     []string
 	sloFiles []string
 	rules    rule.Options
 	output   string
@@ -113,7 +108,7 @@ type options struct {
 
 func parse(c *ucli.Context) (options, error) {
 	o := options{
-		inputs: c.Args().Slice(), gpus: c.StringSlice("gpu"), plan: c.String("plan"), sloFiles: c.StringSlice("slo-file"),
+		inputs: c.Args().Slice(), gpus: c.StringSlice("gpu"), plan: c.String("plan"), slos: c.StringSlice("slo"), sloFiles: c.StringSlice("slo-file"),
 		output: c.String("output"), timeout: c.Duration("timeout"),
 		rules: rule.Options{Build: cli.Build(), Short: c.Bool("short"), AcceptUnproven: c.Bool("accept-unproven")},
 	}
@@ -122,13 +117,6 @@ func parse(c *ucli.Context) (options, error) {
 	}
 	if o.timeout <= 0 {
 		return o, cli.Usagef("--timeout: got %q, want more than 0", o.timeout)
-	}
-	for _, text := range c.StringSlice("slo") {
-		set, err := slo.Parse(fmt.Sprintf("--slo %q", text), text)
-		if err != nil {
-			return o, cli.Usagef("%w", err)
-		}
-		o.set = append(o.set, set...)
 	}
 	for _, text := range c.StringSlice("limit") {
 		l, err := rule.ParseOverride(text)
@@ -169,10 +157,10 @@ func judge(c *ucli.Context) (err error) {
 		return err
 	}
 	ctx, stdin := cli.Context(c), cli.Stdin(c)
-	if err := o.readFiles(ctx, stdin); err != nil {
+	in := rule.Input{Options: o.rules}
+	if in.Set, err = objectives(ctx, o, stdin); err != nil {
 		return err
 	}
-	in := rule.Input{Set: o.set, Options: o.rules}
 	if o.plan != "" {
 		if in.Plan, err = readPlan(ctx, o, stdin); err != nil {
 			return err
@@ -207,28 +195,16 @@ func judge(c *ucli.Context) (err error) {
 	return cli.Status(v.Exit)
 }
 
-// readFiles adds the objectives of --slo-file; what is wrong in them is a usage error
-// like one in --slo.
-func (o *options) readFiles(ctx context.Context, stdin io.Reader) error {
-	for _, name := range o.sloFiles {
-		in, err := pipe.OpenWith(ctx, name, stdin, pipe.Options{Timeout: o.timeout})
-		if err != nil {
-			return err
-		}
-		set, err := slo.ParseFile(in, pipe.Place(name))
-		in.Close()
-		if _, bad := err.(*slo.Error); bad {
-			return cli.Usagef("%w", err)
-		}
-		if err != nil {
-			return err
-		}
-		o.set = append(o.set, set...)
+// objectives reads those of --slo and --slo-file; what is wrong in one is a usage error.
+func objectives(ctx context.Context, o options, stdin io.Reader) ([]slo.Objective, error) {
+	set, err := slo.Args(o.slos, o.sloFiles, func(file string) (io.ReadCloser, string, error) {
+		in, err := pipe.OpenWith(ctx, file, stdin, pipe.Options{Timeout: o.timeout})
+		return in, pipe.Place(file), err
+	})
+	if _, bad := err.(*slo.Error); bad {
+		return nil, cli.Usagef("%w", err)
 	}
-	if twice := slo.Unique(o.set); twice != "" {
-		return cli.Usagef("--slo %q: given twice, want each objective once", twice)
-	}
-	return nil
+	return set, err
 }
 
 func readPlan(ctx context.Context, o options, stdin io.Reader) (*rule.Plan, error) {

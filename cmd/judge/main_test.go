@@ -9,9 +9,10 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	ucli "github.com/urfave/cli/v2"
 
-	"hydrant/cmd/judge/internal/slo"
 	"hydrant/internal/cli"
+	"hydrant/internal/slo"
 )
 
 func ctx() context.Context { return context.Background() }
@@ -76,6 +77,10 @@ func cut(ts *testscript.TestScript, neg bool, args []string) {
 
 func TestCommandLineIsDeclaredWell(t *testing.T) {
 	for _, fault := range cli.Audit(app()) {
+		t.Error(fault)
+	}
+	shared := &ucli.App{Name: "the other tools", Flags: cli.Flags("slo", "slo-file", "output", "timeout")}
+	for _, fault := range cli.Same(app(), shared) {
 		t.Error(fault)
 	}
 }

@@ -7,12 +7,14 @@
 //
 //	reduce run.arrows
 //	reduce run.arrows gpu.arrows -o run.summary.json
+//	reduce run.arrows --slo 'ttft:p99<500ms' --slo 'tpot:p90<60ms'
 //	replay --url http://127.0.0.1:8000 day.sched.zst | tee run.arrows | reduce | judge
 //
 // Memory is constant but for 392 bytes per request, and 208 per worker and second.
 package main
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -28,6 +30,7 @@ import (
 	"hydrant/internal/cli"
 	"hydrant/internal/fold"
 	"hydrant/internal/pipe"
+	"hydrant/internal/slo"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -41,11 +44,13 @@ again; writes a table for people or JSON for judge and other programs. All figur
 over the steady window: from the end of the warm-up, declared or detected, to the last
 planned request. What cannot be computed is null, with the reason; a percentile below
 its sample floor is refused. Rows after a cut are never guessed: a truncated input is an
-error and leaves no output.
+error and leaves no output. With objectives, which are those of judge --slo, it counts
+good requests: ok, and within the limit of each objective, whatever its level.
 
 pipelines:
   reduce run.arrows
   reduce run.arrows gpu.arrows -o run.summary.json
+  reduce run.arrows --slo 'ttft:p99<500ms' --slo 'tpot:p90<60ms' --format table
   replay --sim default plan.sched.zst | reduce | judge --slo 'ttft:p99<1s'
 
 ` + cli.ExitText
@@ -66,7 +71,7 @@ func app() *ucli.App {
 			&ucli.StringFlag{Name: "format", Category: categoryTable, Value: "auto", Usage: "write the summary as `FORMAT`: auto (a table on a terminal, else json), json or table"},
 			&ucli.StringFlag{Name: "percentiles", Category: categoryTable, Value: "p50,p90,p99,p99.9", Usage: "show `LIST` in the table, from p1 p5 p10 p25 p50 p75 p90 p95 p99 p99.9"},
 			&ucli.StringFlag{Name: "columns", Category: categoryTable, Usage: "`on` or off: keep the per-request columns that judge needs", DefaultText: "on up to 1,000,000 requests"},
-		}, cli.Flags("output", "timeout")...),
+		}, cli.Flags("slo", "slo-file", "output", "timeout")...),
 		Description: description,
 		Action:      reduce,
 	}
@@ -77,18 +82,21 @@ type options struct {
 	inputs  []string
 	output  string
 	timeout time.Duration
+	slos    []string
+	files   []string // of objectives
 	fold    fold.Options
 	table   bool
 	view    table.Options
 }
 
 func parse(c *ucli.Context) (o options, err error) {
-	o = options{inputs: c.Args().Slice(), output: c.String("output"), timeout: c.Duration("timeout"), fold: fold.Options{Build: cli.Build()}}
+	o = options{inputs: c.Args().Slice(), output: c.String("output"), timeout: c.Duration("timeout"), slos: c.StringSlice("slo"),
+		files: c.StringSlice("slo-file"), fold: fold.Options{Build: cli.Build()}}
 	if len(o.inputs) == 0 {
 		o.inputs = []string{""} // standard input, unless that is a terminal
 	}
 	stdins := 0
-	for _, name := range o.inputs {
+	for _, name := range slices.Concat(o.inputs, o.files) {
 		if pipe.Place(name) == pipe.Place("-") {
 			stdins++
 		}
@@ -184,12 +192,27 @@ func parseLevels(s string) ([]int64, error) {
 	return levels, nil
 }
 
+// objectives reads those of --slo and --slo-file; what is wrong in one is a usage error.
+func objectives(ctx context.Context, o options, stdin io.Reader) ([]slo.Objective, error) {
+	set, err := slo.Args(o.slos, o.files, func(file string) (io.ReadCloser, string, error) {
+		in, err := pipe.OpenWith(ctx, file, stdin, pipe.Options{Timeout: o.timeout})
+		return in, pipe.Place(file), err
+	})
+	if _, bad := err.(*slo.Error); bad {
+		return nil, cli.Usagef("%w", err)
+	}
+	return set, err
+}
+
 func reduce(c *ucli.Context) (err error) {
 	o, err := parse(c)
 	if err != nil {
 		return err
 	}
 	ctx := cli.Context(c)
+	if o.fold.SLO, err = objectives(ctx, o, cli.Stdin(c)); err != nil {
+		return err
+	}
 	var inputs []fold.Input
 	for _, name := range o.inputs {
 		in, err := pipe.OpenWith(ctx, name, cli.Stdin(c), pipe.Options{Timeout: o.timeout})

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	ucli "github.com/urfave/cli/v2"
 
 	"hydrant/formats"
 	"hydrant/formats/gpu"
@@ -169,6 +170,10 @@ func mkgpu(name string) error {
 
 func TestCommandLineIsDeclaredWell(t *testing.T) {
 	for _, fault := range cli.Audit(app()) {
+		t.Error(fault)
+	}
+	shared := &ucli.App{Name: "the other tools", Flags: cli.Flags("slo", "slo-file", "output", "timeout")}
+	for _, fault := range cli.Same(app(), shared) {
 		t.Error(fault)
 	}
 }

@@ -22,24 +22,25 @@ const (
 // Summary is everything reduce computed. Durations are integer ns, rates per
 // second, shares 0..1, each value with its unit. The judge reads nothing else.
 type Summary struct {
-	Format   string           `json:"format"`
-	Version  int              `json:"version"`
-	Build    string           `json:"build"`
-	Inputs   []Input          `json:"inputs"`
-	Parts    []Part           `json:"parts"` // one per uninterrupted part of a run
-	Window   Window           `json:"window"`
-	Plan     Plan             `json:"plan"`
-	Outcomes []Outcome        `json:"outcomes"` // every outcome, zeros included
-	Metrics  []Metric         `json:"metrics"`  // distributions, sorted by (id, side)
-	Scalars  []Scalar         `json:"scalars"`  // sorted by id
-	Series   []Series         `json:"series"`   // per second of the load, for steadiness and batch means
-	Clients  []Client         `json:"clients"`  // per worker
-	GPUs     []GPU            `json:"gpus"`     // per device
-	GPUNote  string           `json:"gpu_note"` // why there are none
-	Sketches []Sketch         `json:"sketches"`
-	Columns  *EncodedColumns  `json:"columns"` // null when off or too many
-	Notes    []string         `json:"notes"`   // warnings as values, one line each
-	Extra    *json.RawMessage `json:"extra,omitempty"`
+	Format     string           `json:"format"`
+	Version    int              `json:"version"`
+	Build      string           `json:"build"`
+	Inputs     []Input          `json:"inputs"`
+	Parts      []Part           `json:"parts"` // one per uninterrupted part of a run
+	Window     Window           `json:"window"`
+	Plan       Plan             `json:"plan"`
+	Outcomes   []Outcome        `json:"outcomes"`             // every outcome, zeros included
+	Objectives []string         `json:"objectives,omitempty"` // what a good request meets; absent when none was given
+	Metrics    []Metric         `json:"metrics"`              // distributions, sorted by (id, side)
+	Scalars    []Scalar         `json:"scalars"`              // sorted by id
+	Series     []Series         `json:"series"`               // per second of the load, for steadiness and batch means
+	Clients    []Client         `json:"clients"`              // per worker
+	GPUs       []GPU            `json:"gpus"`                 // per device
+	GPUNote    string           `json:"gpu_note"`             // why there are none
+	Sketches   []Sketch         `json:"sketches"`
+	Columns    *EncodedColumns  `json:"columns"` // null when off or too many
+	Notes      []string         `json:"notes"`   // warnings as values, one line each
+	Extra      *json.RawMessage `json:"extra,omitempty"`
 }
 
 // Input names one input and what it was.

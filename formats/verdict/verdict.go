@@ -55,7 +55,7 @@ type Verdict struct {
 	Cause       *Cause      `json:"cause"` // why not VALID, or why INCONCLUSIVE
 	Checks      []Check     `json:"checks"`
 	Objectives  []Objective `json:"objectives"`
-	Goodput     *Goodput    `json:"goodput"` // null when no per-request limit was given
+	Goodput     *Goodput    `json:"goodput"` // null when no objective was given
 	Latencies   []Latency   `json:"latencies"`
 	Numbers     []Number    `json:"numbers"` // rates and client evidence, sorted by id
 	GPUs        []GPU       `json:"gpus"`

@@ -11,13 +11,14 @@ import (
 const (
 	CategoryOutput  = "Output and messages"
 	CategoryGeneral = "General"
+	CategoryServer  = "The server"
 )
 
 // DefaultTimeout is how long an end may stay silent before it counts as cut.
 const DefaultTimeout = time.Minute
 
 // Flags returns the flags of the given names: output, seed, quiet, progress,
-// timeout, force. Each means the same in every tool, so it is defined here once
+// timeout, force, slo, slo-file. Each means the same in every tool, so it is defined here once
 // and added to each command that has it. An unknown name is a mistake of the
 // program and panics.
 func Flags(names ...string) []ucli.Flag {
@@ -48,6 +49,12 @@ func common(name string) ucli.Flag {
 	case "force":
 		return &ucli.BoolFlag{Name: name, Category: CategoryOutput,
 			Usage: "write binary output to a terminal"}
+	case "slo":
+		return &ucli.StringSliceFlag{Name: name, Category: CategoryServer,
+			Usage: "hold the server to `OBJECTIVE`, as ttft:p99<500ms (may be repeated)"}
+	case "slo-file":
+		return &ucli.StringSliceFlag{Name: name, Category: CategoryServer,
+			Usage: "hold the server to the objectives in `FILE`, one a line, # starts a comment (may be repeated)"}
 	}
 	panic(fmt.Sprintf("cli.Flags: no common flag %q", name))
 }

@@ -9,6 +9,7 @@ import (
 
 	"hydrant/formats/run"
 	"hydrant/formats/summary"
+	"hydrant/internal/slo"
 )
 
 // compute takes every metric of the rows, once their order is settled.
@@ -33,6 +34,7 @@ func (f *fold) compute(ctx context.Context) error {
 	f.tokens()
 	f.delivered()
 	f.rates(flow)
+	f.goodput()
 	f.concurrency(flow)
 	f.perWorker = f.clientEvidence()
 	f.cache()
@@ -86,7 +88,7 @@ func (f *fold) summary() (*summary.Summary, error) {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.SHA256, b.SHA256), cmp.Compare(a.Name, b.Name))
 	})
 	s := &summary.Summary{Format: summary.Format, Version: summary.Version, Build: f.o.Build, Inputs: f.inputs, Window: f.window, Plan: f.plan,
-		Metrics: f.metrics, Scalars: f.sheet.sorted(), Series: f.series, Clients: f.perWorker, GPUs: f.gpu.devices, GPUNote: f.gpu.note,
+		Objectives: slo.Texts(f.o.SLO), Metrics: f.metrics, Scalars: f.sheet.sorted(), Series: f.series, Clients: f.perWorker, GPUs: f.gpu.devices, GPUNote: f.gpu.note,
 		Sketches: f.sketch, Notes: f.notes}
 	for _, p := range f.parts {
 		detail, err := json.Marshal(p.end.Detail)

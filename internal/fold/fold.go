@@ -16,6 +16,7 @@ import (
 
 	"hydrant/formats"
 	"hydrant/formats/summary"
+	"hydrant/internal/slo"
 )
 
 // Input is one stream to fold: a run, a gpu stream or a summary, told apart by
@@ -27,11 +28,12 @@ type Input struct {
 
 // Options say how to fold.
 type Options struct {
-	Build      string      // named in the summary as its maker
-	NoColumns  bool        // leave the per-request columns out
-	MaxColumns int         // leave them out above this many requests; 0: DefaultMaxColumns
-	WarmupNS   formats.Int // replaces the warm-up of the run's header
-	Window     *Span       // replaces the whole rule for the window
+	Build      string          // named in the summary as its maker
+	NoColumns  bool            // leave the per-request columns out
+	MaxColumns int             // leave them out above this many requests; 0: DefaultMaxColumns
+	WarmupNS   formats.Int     // replaces the warm-up of the run's header
+	Window     *Span           // replaces the whole rule for the window
+	SLO        []slo.Objective // what a request has to meet to be good; none: good requests are not counted
 }
 
 // DefaultMaxColumns is the number of requests up to which a summary carries columns.
@@ -44,8 +46,9 @@ type Span struct {
 	ToNS   formats.Int
 }
 
-// Run folds the inputs into one summary. A single summary is returned as it is;
-// a summary beside other inputs is an error, since merging needs the rows.
+// Run folds the inputs into one summary. A single summary is returned as it is, but
+// for the good requests, which are counted anew when objectives are given; a summary
+// beside other inputs is an error, since merging needs the rows.
 //
 // Errors of an input are *formats.SyntaxError, *formats.VersionError or
 // *formats.TruncatedError, or what its reader returned. There is no summary then:
@@ -104,8 +107,16 @@ func alone(in Input, o Options) (*summary.Summary, error) {
 			Help: "leave --window and --warmup out, or reduce the run again"}
 	}
 	s, err := summary.Read(in.R, in.Name)
-	if err == nil && o.NoColumns {
+	if err != nil {
+		return nil, err
+	}
+	if len(o.SLO) > 0 {
+		if err := recount(s, o.SLO, in.Name); err != nil {
+			return nil, err
+		}
+	}
+	if o.NoColumns {
 		s.Columns = nil
 	}
-	return s, err
+	return s, nil
 }

@@ -15,6 +15,15 @@ const (
 	minRows   = 20
 )
 
+// NoRates says why a window of a length in ns with a number of planned rows has no
+// rates, "" when it has.
+func NoRates(length, planned int64) string {
+	if length >= minWindow && planned >= minRows {
+		return ""
+	}
+	return fmt.Sprintf("rates need a window of 10 s and 20 planned requests, this one has %.3g s and %d", float64(length)/second, planned)
+}
+
 // rates computes what happened per second of the window.
 func (f *fold) rates(w *flow) {
 	s := f.sheet
@@ -78,8 +87,8 @@ func (f *fold) rates(w *flow) {
 		n  int64
 	}{{"planned_rps", planned}, {"sent_rps", sent}, {"ok_rps", ok}, {"ended_rps", ended}, {"out_tps", w.tokens}}
 	ids := []string{"reasoning_tps", "answer_tps", "in_tps", "in_uncached_tps", "total_tps"}
-	if f.rated = length >= minWindow && planned >= minRows; !f.rated {
-		reason := fmt.Sprintf("rates need a window of 10 s and 20 planned requests, this one has %.3g s and %d", float64(length)/second, planned)
+	reason := NoRates(length, planned)
+	if f.rated = reason == ""; !f.rated {
 		for _, r := range rates {
 			s.none(r.id, reason)
 		}

@@ -19,7 +19,11 @@ func (p *page) server(v *verdict.Verdict) {
 		p.objective(o)
 	}
 	if g := v.Goodput; g != nil && g.Attainment != nil {
-		text := fmt.Sprintf("goodput (%s) %s of planned", strings.Join(g.Limits, ", "), glue(rule.Figure(*g.Attainment, "share")))
+		limits := "ok"
+		if len(g.Limits) > 0 {
+			limits = strings.Join(g.Limits, ", ")
+		}
+		text := fmt.Sprintf("goodput (%s) %s of planned", limits, glue(rule.Figure(*g.Attainment, "share")))
 		if g.Rate != nil {
 			text += " · " + glue(rule.Digits(*g.Rate)+" req/s")
 		}

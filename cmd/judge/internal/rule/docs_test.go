@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"hydrant/cmd/judge/internal/slo"
+	"hydrant/internal/slo"
 )
 
 const page = "../../../../docs/validity.md"

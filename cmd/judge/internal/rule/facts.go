@@ -6,9 +6,11 @@ import (
 	"sort"
 	"strings"
 
-	"hydrant/cmd/judge/internal/slo"
+	"hydrant/cmd/judge/internal/decide"
 	"hydrant/formats/summary"
 	"hydrant/formats/verdict"
+	"hydrant/internal/fold"
+	"hydrant/internal/slo"
 )
 
 // shownLatencies are the distributions that a verdict repeats from the summary.
@@ -171,7 +173,7 @@ func (s *state) objective(i int) verdict.Objective {
 		out.Independent = &verdict.Independent{Result: d.Independent.Result, PPass: d.Independent.PPass,
 			PFail: d.Independent.PFail, ProjectedN: d.Independent.ProjectedN}
 	}
-	other := func(side string, at []int, all []slo.Decision) {
+	other := func(side string, at []int, all []decide.Decision) {
 		for k, place := range at {
 			if o := all[k]; place == i && o.Decided {
 				out.OtherSides = append(out.OtherSides, verdict.OtherSide{Side: side, Result: o.Result, Misses: o.Misses,
@@ -184,7 +186,7 @@ func (s *state) objective(i int) verdict.Objective {
 	return out
 }
 
-func rateOf(d slo.Decision) *verdict.Rate {
+func rateOf(d decide.Decision) *verdict.Rate {
 	out := &verdict.Rate{Unit: "1/s", Op: map[bool]string{true: atLeast, false: atMost}[d.Objective.AtLeast], Bound: d.Objective.Bound}
 	if d.Rate.Measured {
 		r := d.Rate
@@ -196,12 +198,13 @@ func rateOf(d slo.Decision) *verdict.Rate {
 	return out
 }
 
-// goodput counts the rows that meet every limit of the set.
+// goodput counts the rows that meet every limit of the set, as metrics.md defines
+// attainment and goodput_rps.
 func (s *state) goodput() *verdict.Goodput {
-	limits := slo.Limits(s.Set)
-	if len(limits) == 0 || s.Columns == nil {
+	if len(s.Set) == 0 || s.Columns == nil {
 		return nil
 	}
+	limits := slo.Limits(s.Set)
 	planned, n := s.rows.Good(limits)
 	out := &verdict.Goodput{Good: int64(len(planned)), N: n}
 	for _, l := range limits {
@@ -211,8 +214,8 @@ func (s *state) goodput() *verdict.Goodput {
 		share := float64(out.Good) / float64(n)
 		out.Attainment = &share
 	}
-	if seconds := float64(s.sum.Window.ToNS-s.sum.Window.FromNS) / 1e9; seconds > 0 {
-		rate := float64(out.Good) / seconds
+	if length := s.sum.Window.ToNS - s.sum.Window.FromNS; fold.NoRates(length, s.sum.Plan.InWindow) == "" {
+		rate := float64(out.Good) * 1e9 / float64(length)
 		out.Rate = &rate
 	}
 	return out

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"hydrant/cmd/judge/internal/slo"
+	"hydrant/cmd/judge/internal/decide"
 	"hydrant/formats"
 	"hydrant/formats/verdict"
+	"hydrant/internal/slo"
 )
 
 // Exit statuses of a verdict; the table of docs/validity.md.
@@ -140,9 +141,9 @@ func (s *state) conclude(checks []verdict.Check) (string, *verdict.Cause) {
 			return verdict.Inconclusive, cause(c)
 		}
 	}
-	result := slo.Overall(s.decisions)
+	result := decide.Overall(s.decisions)
 	for _, d := range s.decisions {
-		if d.Result == result && result != slo.Pass {
+		if d.Result == result && result != decide.Pass {
 			return result, s.missed(d)
 		}
 	}
@@ -150,11 +151,11 @@ func (s *state) conclude(checks []verdict.Check) (string, *verdict.Cause) {
 }
 
 // missed explains an objective that did not pass.
-func (s *state) missed(d slo.Decision) *verdict.Cause {
+func (s *state) missed(d decide.Decision) *verdict.Cause {
 	c := &verdict.Cause{Check: d.Objective.ID()}
 	name := spoken(d.Objective)
 	switch {
-	case d.Result == slo.Inconclusive:
+	case d.Result == decide.Inconclusive:
 		c.Text = name + " undecided: " + d.Reason
 		c.Hint = "run longer with the same plan"
 		if !d.Decided && d.Objective.Kind != slo.Rate {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"hydrant/cmd/judge/internal/slo"
+	"hydrant/internal/slo"
 )
 
 // Override is one limit changed by hand.

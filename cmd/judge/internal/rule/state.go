@@ -6,10 +6,11 @@ import (
 	"math"
 	"slices"
 
-	"hydrant/cmd/judge/internal/slo"
+	"hydrant/cmd/judge/internal/decide"
 	"hydrant/formats"
 	"hydrant/formats/run"
 	"hydrant/formats/summary"
+	"hydrant/internal/slo"
 )
 
 // Input is everything that a run is judged by.
@@ -44,13 +45,13 @@ type Plan struct {
 type state struct {
 	Input
 	sum       *summary.Summary
-	rows      slo.Rows
+	rows      decide.Rows
 	headers   []run.Header
 	details   []run.Detail
-	decisions []slo.Decision // on the sides that the objectives name
-	sent      []slo.Decision // the same objectives on the sent side
-	sentAt    []int          // their places in the set
-	wire      []slo.Decision
+	decisions []decide.Decision // on the sides that the objectives name
+	sent      []decide.Decision // the same objectives on the sent side
+	sentAt    []int             // their places in the set
+	wire      []decide.Decision
 	wireAt    []int
 	ttft      float64 // L_ttft, the tightest TTFT limit of the set; NaN when absent
 	asap      bool
@@ -71,7 +72,7 @@ func newState(in Input) (*state, error) {
 		s.asap = s.asap || h.Timing == "asap"
 	}
 	if in.Columns != nil {
-		s.rows = slo.NewRows(in.Columns)
+		s.rows = decide.NewRows(in.Columns)
 	}
 	s.decide()
 	return s, nil
@@ -79,7 +80,7 @@ func newState(in Input) (*state, error) {
 
 // decide decides the objectives first, since some limits of checks depend on them.
 func (s *state) decide() {
-	e := slo.Evidence{Columns: s.Columns, FromNS: s.sum.Window.FromNS, ToNS: s.sum.Window.ToNS, Series: s.sum.Series, Missing: map[string]string{}}
+	e := decide.Evidence{Columns: s.Columns, FromNS: s.sum.Window.FromNS, ToNS: s.sum.Window.ToNS, Series: s.sum.Series, Missing: map[string]string{}}
 	for _, x := range s.sum.Scalars {
 		if x.Value == nil {
 			e.Missing[x.ID] = x.Reason
@@ -90,12 +91,12 @@ func (s *state) decide() {
 			e.D5 = o.Value
 		}
 	}
-	s.decisions = slo.Decide(s.Set, e)
+	s.decisions = decide.All(s.Set, e)
 	var on []slo.Objective
 	on, s.sentAt = slo.On(s.Set, slo.Sent)
-	s.sent = slo.Decide(on, e)
+	s.sent = decide.All(on, e)
 	on, s.wireAt = slo.On(s.Set, slo.Wire)
-	s.wire = slo.Decide(on, e)
+	s.wire = decide.All(on, e)
 	for i, d := range s.decisions {
 		if s.failsSent(i) {
 			continue // the server misses it by itself: no client time decides it
@@ -112,7 +113,7 @@ func (s *state) decide() {
 // failsSent reports whether objective i also fails when time starts at the write.
 func (s *state) failsSent(i int) bool {
 	for k, at := range s.sentAt {
-		if at == i && s.sent[k].Result == slo.Fail {
+		if at == i && s.sent[k].Result == decide.Fail {
 			return true
 		}
 	}

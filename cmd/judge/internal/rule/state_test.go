@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"hydrant/cmd/judge/internal/slo"
 	"hydrant/formats"
 	"hydrant/formats/run"
 	"hydrant/formats/summary"
 	"hydrant/formats/verdict"
+	"hydrant/internal/slo"
 )
 
 // rows is the size of the run that tests perturb: 700 s at 20 requests a second.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"hydrant/cmd/judge/internal/slo"
 	"hydrant/formats/run"
+	"hydrant/internal/slo"
 	"hydrant/internal/stats"
 )
 

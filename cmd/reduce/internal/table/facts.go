@@ -10,6 +10,7 @@ import (
 // facts prints what stands below the table, one line each.
 func (p *page) facts() {
 	p.fact("outcomes", p.outcomes())
+	p.fact("goodput", p.goodput())
 	p.fact("cache", p.cache())
 	p.fact("flight", p.flight())
 	p.fact("client", p.client())
@@ -66,6 +67,21 @@ func (p *page) outcomes() (parts []string) {
 		parts = append(parts, fmt.Sprintf("%s planned requests without a row", count(int64(v))))
 	}
 	return parts
+}
+
+// goodput is that of the objectives the summary was made with.
+func (p *page) goodput() (parts []string) {
+	attainment := p.shown("attainment", percent)
+	if attainment == "" {
+		return nil
+	}
+	parts = []string{attainment + " of planned requests good", p.shown("goodput_rps", suffix(" req/s")), p.shown("good_tps", suffix(" output tok/s"))}
+	for _, v := range p.s.Scalars {
+		if v.ID == "attainment" {
+			parts = append(parts, v.Evidence)
+		}
+	}
+	return append(parts, "by "+strings.Join(p.s.Objectives, " "))
 }
 
 func (p *page) cache() []string {

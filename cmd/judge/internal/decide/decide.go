@@ -1,4 +1,6 @@
-package slo
+// Package decide decides service level objectives over the per-request columns of a
+// summary: All judges a set of them, by the procedure of docs/validity.md.
+package decide
 
 import (
 	"fmt"
@@ -7,6 +9,7 @@ import (
 
 	"hydrant/formats"
 	"hydrant/formats/summary"
+	"hydrant/internal/slo"
 	"hydrant/internal/stats"
 )
 
@@ -41,8 +44,8 @@ const noColumns = "the summary has no per-request columns; reduce with --columns
 
 // Decision is one objective with its result and all that led to it.
 type Decision struct {
-	Objective Objective
-	Limits    []Limit // members of a joint objective after goodput>=… was filled in
+	Objective slo.Objective
+	Limits    []slo.Limit // members of a joint objective after goodput>=… was filled in
 	Result    string
 	Reason    string // why INCONCLUSIVE
 
@@ -75,14 +78,14 @@ type Independent struct {
 
 // D5 is the number of independent requests expected beyond the quantile, rounded so
 // that 100 requests at p90 are 10 and not a hair below.
-func (d Decision) D5() float64 { return Round(d.Neff * (1 - d.Objective.P)) }
+func (d Decision) D5() float64 { return slo.Round(d.Neff * (1 - d.Objective.P)) }
 
 // D5OK reports whether the decision rests on enough independent requests to pass.
 func (d Decision) D5OK() bool { return d.Settled && d.D5() >= d.needed }
 
-// Decide decides every objective of the set. The miss test is corrected by Holm's
+// All decides every objective of the set. The miss test is corrected by Holm's
 // method over the quantile, share and joint objectives of the set.
-func Decide(set []Objective, e Evidence) []Decision {
+func All(set []slo.Objective, e Evidence) []Decision {
 	all := make([]Decision, len(set))
 	var rows Rows
 	if e.Columns != nil {
@@ -96,11 +99,11 @@ func Decide(set []Objective, e Evidence) []Decision {
 		}
 		d.Limits = o.Members
 		if o.OfSet {
-			d.Limits = Limits(set)
+			d.Limits = slo.Limits(set)
 		}
 		switch {
-		case o.Kind == Rate:
-			d.rate(rows, Limits(set), e)
+		case o.Kind == slo.Rate:
+			d.rate(rows, slo.Limits(set), e)
 		case e.Columns == nil:
 			d.Reason = noColumns
 		default:
@@ -121,11 +124,11 @@ func (d *Decision) sample(rows Rows) {
 	o := d.Objective
 	var s sample
 	switch o.Kind {
-	case Quantile:
+	case slo.Quantile:
 		s = rows.latency(o.Limit, o.P)
-	case Share:
+	case slo.Share:
 		s = rows.joint(nil, o.P)
-	case Joint:
+	case slo.Joint:
 		s = rows.joint(d.Limits, o.P)
 	}
 	d.N, d.Misses, d.LeftOut, d.Unmeasured = int64(len(s.miss)), s.misses, s.leftOut, s.unmeasured
@@ -139,7 +142,7 @@ func (d *Decision) sample(rows Rows) {
 	}
 	d.Decided = true
 	d.decide(s)
-	if o.Kind == Quantile {
+	if o.Kind == slo.Quantile {
 		d.interval(s)
 	}
 }
@@ -221,7 +224,7 @@ func (d *Decision) interval(s sample) {
 func holm(all []Decision) {
 	var family []int
 	for i := range all {
-		if all[i].Decided && all[i].Objective.Kind != Rate {
+		if all[i].Decided && all[i].Objective.Kind != slo.Rate {
 			family = append(family, i)
 		}
 	}
@@ -252,11 +255,11 @@ func stepDown(family []int, p func(int) float64, set func(i int, below float64, 
 
 // conclude turns the chances into a result once Holm has spoken.
 func (d *Decision) conclude() {
-	if d.Objective.Kind == Rate {
+	if d.Objective.Kind == slo.Rate {
 		return
 	}
 	n, p := float64(d.N), d.Objective.P
-	if d.Independent.PPass <= passAt && Round(n*(1-p)) >= d.needed {
+	if d.Independent.PPass <= passAt && slo.Round(n*(1-p)) >= d.needed {
 		d.Independent.Result = Pass
 	}
 	if d.Result == Fail {
@@ -266,13 +269,13 @@ func (d *Decision) conclude() {
 		d.Result = Pass
 		return
 	}
-	rate := fmt.Sprintf("%.3g %% missed, %.3g %% allowed", 100*float64(d.Misses)/n, 100*Round(1-p))
+	rate := fmt.Sprintf("%.3g %% missed, %.3g %% allowed", 100*float64(d.Misses)/n, 100*slo.Round(1-p))
 	switch {
 	case !d.Settled:
 		d.Reason = fmt.Sprintf("the requests are too few for the time they stay alike (tau %.3g is not settled at n = %d)", d.Tau, d.N)
 	case d.D5() < d.needed:
 		d.Reason = fmt.Sprintf("too few independent requests: n_eff·(1−p) = %.3g, at least %.3g needed, which takes about %.0f requests",
-			d.D5(), d.needed, math.Ceil(Round(d.needed*d.Tau/(1-p))))
+			d.D5(), d.needed, math.Ceil(slo.Round(d.needed*d.Tau/(1-p))))
 	case d.ProjectedN.Valid:
 		d.Reason = rate + ": not proven yet"
 	default:
@@ -295,31 +298,4 @@ func Overall(all []Decision) string {
 		}
 	}
 	return result
-}
-
-// On returns the objectives of the set that a side other than the user's also
-// measures, read on that side, with their places in the set.
-func On(set []Objective, side string) (on []Objective, at []int) {
-	for i, o := range set {
-		switch {
-		case o.Kind == Quantile && o.Limit.Side == User && o.Limit.Has(side):
-			o.Limit.Side = side
-		case o.Kind == Joint && !o.OfSet:
-			members := make([]Limit, len(o.Members))
-			moved := true
-			for m, l := range o.Members {
-				moved = moved && l.Side == User && l.Has(side)
-				l.Side = side
-				members[m] = l
-			}
-			if !moved {
-				continue
-			}
-			o.Members = members
-		default:
-			continue
-		}
-		on, at = append(on, o), append(at, i)
-	}
-	return on, at
 }

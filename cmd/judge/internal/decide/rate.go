@@ -1,8 +1,9 @@
-package slo
+package decide
 
 import (
 	"fmt"
 
+	"hydrant/internal/slo"
 	"hydrant/internal/stats"
 )
 
@@ -25,7 +26,7 @@ var series = map[string]string{"out_tps": "batch_out_tps", "in_tps": "batch_in_t
 	"ok_rps": "batch_ok", "ended_rps": "batch_ended"}
 
 // rate decides a rate objective on the window.
-func (d *Decision) rate(rows Rows, limits []Limit, e Evidence) {
+func (d *Decision) rate(rows Rows, limits []slo.Limit, e Evidence) {
 	if e.ToNS-e.FromNS < batches*1e9 {
 		d.Reason = fmt.Sprintf("the window has %.3g s, a rate needs %d batches of at least 1 s", float64(e.ToNS-e.FromNS)/1e9, batches)
 		return
@@ -60,7 +61,7 @@ func (d *Decision) rate(rows Rows, limits []Limit, e Evidence) {
 }
 
 // goodput counts the good requests of each batch by their planned time.
-func (d *Decision) goodput(rows Rows, limits []Limit, e Evidence) {
+func (d *Decision) goodput(rows Rows, limits []slo.Limit, e Evidence) {
 	if e.Columns == nil {
 		d.Reason = noColumns
 		return

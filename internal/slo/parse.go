@@ -75,18 +75,6 @@ func ParseFile(r io.Reader, name string) ([]Objective, error) {
 	return all, nil
 }
 
-// Unique returns the first objective that stands twice in the set, or "".
-func Unique(set []Objective) string {
-	seen := map[string]bool{}
-	for _, o := range set {
-		if seen[o.Text] {
-			return o.Text
-		}
-		seen[o.Text] = true
-	}
-	return ""
-}
-
 // parser keeps the first error; its methods return zero values after one.
 type parser struct {
 	place string

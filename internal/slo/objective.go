@@ -1,5 +1,7 @@
-// Package slo reads service level objectives and decides them over the per-request
-// columns of a summary: Parse makes Objectives of text, Decide judges a set of them.
+// Package slo reads service level objectives and says of one request whether it is
+// good: Parse makes Objectives of text, Limits lists what they ask of each request, and
+// Good holds a request against that. reduce counts good requests by it, and judge
+// decides by it whether a whole run met its objectives.
 //
 // An objective is one of four kinds. A quantile bounds a latency of most requests
 // (ttft:p99<500ms), a share bounds the failures (error_rate<1%), a joint objective
@@ -75,13 +77,16 @@ func (l Limit) Bound() string {
 // String is the limit of one request, "ttft<=500ms".
 func (l Limit) String() string { return l.Name() + "<=" + l.Bound() }
 
-// Column is the summary column that holds the metric.
-func (l Limit) Column() string {
+// ID is the id of the metric in docs/metrics.md: "ttft_user", "icl_max".
+func (l Limit) ID() string {
 	if strings.HasPrefix(l.Metric, "icl_") {
-		return l.Metric + "_ns"
+		return l.Metric
 	}
-	return l.Metric + "_" + l.Side + "_ns"
+	return l.Metric + "_" + l.Side
 }
+
+// Column is the summary column that holds the metric.
+func (l Limit) Column() string { return l.ID() + "_ns" }
 
 // Sides of a latency: from the planned time to the parsed event; between the write
 // and the kernel's arrival stamp; between the write and the parsed event.
@@ -128,6 +133,15 @@ func (l Limit) Has(side string) bool {
 	return false
 }
 
+// Texts returns the canonical forms of the objectives.
+func Texts(set []Objective) []string {
+	var all []string
+	for _, o := range set {
+		all = append(all, o.Text)
+	}
+	return all
+}
+
 // Limits returns every per-request limit that the objectives name, each once, in order.
 func Limits(set []Objective) []Limit {
 	var all []Limit
@@ -147,6 +161,33 @@ func Limits(set []Objective) []Limit {
 		}
 	}
 	return all
+}
+
+// On returns the objectives of the set that a side other than the user's also
+// measures, read on that side, with their places in the set.
+func On(set []Objective, side string) (on []Objective, at []int) {
+	for i, o := range set {
+		switch {
+		case o.Kind == Quantile && o.Limit.Side == User && o.Limit.Has(side):
+			o.Limit.Side = side
+		case o.Kind == Joint && !o.OfSet:
+			members := make([]Limit, len(o.Members))
+			moved := true
+			for m, l := range o.Members {
+				moved = moved && l.Side == User && l.Has(side)
+				l.Side = side
+				members[m] = l
+			}
+			if !moved {
+				continue
+			}
+			o.Members = members
+		default:
+			continue
+		}
+		on, at = append(on, o), append(at, i)
+	}
+	return on, at
 }
 
 // Error is a part of an objective that cannot be read.

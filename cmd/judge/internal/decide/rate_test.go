@@ -1,4 +1,4 @@
-package slo
+package decide
 
 import (
 	"math"
@@ -8,6 +8,7 @@ import (
 	"hydrant/formats"
 	"hydrant/formats/run"
 	"hydrant/formats/summary"
+	"hydrant/internal/slo"
 	"hydrant/internal/stats"
 )
 
@@ -32,11 +33,11 @@ func TestRates(t *testing.T) {
 	e := Evidence{Columns: c, FromNS: 0, ToNS: 300e9, Missing: map[string]string{"in_tps": "no usage"},
 		Series: []summary.Series{even("batch_sent", 10), even("batch_ok", 6.7), even("batch_out_tps", 50), even("batch_in_tps", 0), even("out_tps", 9)}}
 	decideRate := func(text string) Decision {
-		o, err := Parse("test", text)
+		o, err := slo.Parse("test", text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Decide(o, e)[0]
+		return All(o, e)[0]
 	}
 	for text, want := range map[string]string{
 		"sent_rps>=9.9": Pass, "sent_rps<=10": Pass, "sent_rps<=9.9": Fail, "ok_rps>=6.8": Fail, "out_tps>=50": Pass, "out_tps>=50.1": Fail,
@@ -85,7 +86,7 @@ func TestRateDecision(t *testing.T) {
 		{false, 100 - fail + 1e-6, Inconclusive},
 		{false, 100 - fail - 1e-6, Fail},
 	} {
-		d := Decision{Objective: Objective{Kind: Rate, AtLeast: c.atLeast, Bound: c.bound}, Result: Inconclusive}
+		d := Decision{Objective: slo.Objective{Kind: slo.Rate, AtLeast: c.atLeast, Bound: c.bound}, Result: Inconclusive}
 		d.judgeRate(b)
 		if d.Result != c.want {
 			t.Errorf("bound %v, at least %v: %s; want %s", c.bound, c.atLeast, d.Result, c.want)
@@ -94,7 +95,7 @@ func TestRateDecision(t *testing.T) {
 	for i := range values {
 		values[i] = float64(i) // a trend: neighbours alike at 30 and at 15
 	}
-	d := Decision{Objective: Objective{Kind: Rate, AtLeast: true, Bound: 1}, Result: Inconclusive}
+	d := Decision{Objective: slo.Objective{Kind: slo.Rate, AtLeast: true, Bound: 1}, Result: Inconclusive}
 	d.judgeRate(stats.BatchMeans(values))
 	if d.Result != Inconclusive || !strings.Contains(d.Reason, "alike") {
 		t.Errorf("a trend: %s (%s); want INCONCLUSIVE", d.Result, d.Reason)

@@ -1,4 +1,4 @@
-package slo
+package decide
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"hydrant/formats"
 	"hydrant/formats/run"
 	"hydrant/formats/summary"
+	"hydrant/internal/slo"
 	"hydrant/internal/stats"
 )
 
@@ -99,7 +100,7 @@ func TestWorkedIntervals(t *testing.T) {
 		t.Errorf("Interval(235) = %d, %d; want 202, 221", low, high)
 	}
 	// With tau = 1: ranks 881–919, 384–396 ms.
-	s := NewRows(worked()).latency(Limit{"ttft", User, 500e6, 0}, 0.9)
+	s := NewRows(worked()).latency(slo.Limit{Metric: "ttft", Side: slo.User, BaseNS: 500e6}, 0.9)
 	low, high := stats.Interval(1000, 900, 1)
 	if low != 881 || high != 919 || s.sorted[low-1] != 384e6 || s.sorted[high-1] != 396e6 {
 		t.Errorf("ranks %d–%d, values %d–%d; want 881–919, 384–396 ms", low, high, s.sorted[low-1], s.sorted[high-1])
@@ -183,7 +184,7 @@ func TestNotMeasuredIsNeitherPassNorFail(t *testing.T) {
 			t.Errorf("%s: %s (%s); want INCONCLUSIVE, not measured", text, d.Result, d.Reason)
 		}
 	}
-	if d := Decide([]Objective{{Kind: Quantile}}, Evidence{}); d[0].Result != Inconclusive || !strings.Contains(d[0].Reason, "columns") {
+	if d := All([]slo.Objective{{Kind: slo.Quantile}}, Evidence{}); d[0].Result != Inconclusive || !strings.Contains(d[0].Reason, "columns") {
 		t.Errorf("without columns: %+v; want INCONCLUSIVE", d[0])
 	}
 	if d := decide(columns(0), "ttft:p99<1s")[0]; d.Result != Inconclusive {
@@ -255,13 +256,13 @@ func TestHolm(t *testing.T) {
 func TestOtherSides(t *testing.T) {
 	c := set(columns(1000), "ttft_user_ns", func(int) int64 { return 2e9 })
 	set(c, "ttft_sent_ns", func(int) int64 { return 1e6 })
-	o, _ := Parse("test", "ttft:p90<1s")
-	tpot, _ := Parse("test", "tpot:p90<1s")
-	on, at := On(append(tpot, o...), Sent)
-	if len(on) != 1 || at[0] != 1 || on[0].Limit.Side != Sent {
+	o, _ := slo.Parse("test", "ttft:p90<1s")
+	tpot, _ := slo.Parse("test", "tpot:p90<1s")
+	on, at := slo.On(append(tpot, o...), slo.Sent)
+	if len(on) != 1 || at[0] != 1 || on[0].Limit.Side != slo.Sent {
 		t.Fatalf("On = %+v at %v; want the ttft objective at 1", on, at)
 	}
-	if d := Decide(on, Evidence{Columns: c}); d[0].Result != Pass {
+	if d := All(on, Evidence{Columns: c}); d[0].Result != Pass {
 		t.Errorf("sent side: %s; want PASS", d[0].Result)
 	}
 }

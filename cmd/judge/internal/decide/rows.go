@@ -1,11 +1,11 @@
-package slo
+package decide
 
 import (
 	"slices"
 
 	"hydrant/formats"
-	"hydrant/formats/run"
 	"hydrant/formats/summary"
+	"hydrant/internal/slo"
 	"hydrant/internal/stats"
 )
 
@@ -21,7 +21,7 @@ type Rows struct {
 func NewRows(c *summary.Columns) Rows {
 	r := Rows{c: c}
 	for i := range c.N {
-		if c.Ints["in_window"][i].Or(0) == 1 && c.Strings["outcome"][i] != run.CancelledPlanned {
+		if slo.RowOf(c, i).Judged() {
 			r.index = append(r.index, i)
 		}
 	}
@@ -30,63 +30,6 @@ func NewRows(c *summary.Columns) Rows {
 
 // Len is the number of judged rows.
 func (r Rows) Len() int { return len(r.index) }
-
-// standing says what one row is to one limit.
-type standing int
-
-const (
-	measured   standing = iota
-	failed              // the outcome is not ok: a miss
-	unmeasured          // ok, the value should exist and does not: a miss
-	neutral             // ok, and the metric cannot apply to this row
-)
-
-// value returns the metric of row i less the token part of its limit, so that it can
-// be compared with BaseNS.
-func (r Rows) value(l Limit, i int) (int64, standing) {
-	if r.c.Strings["outcome"][i] != run.OK {
-		return 0, failed
-	}
-	x := r.c.Ints[l.Column()][i]
-	if !x.Valid {
-		return 0, r.absent(l.Metric, i)
-	}
-	if l.PerTokenNS == 0 {
-		return x.V, measured
-	}
-	in := r.inputTokens(i)
-	if !in.Valid {
-		return 0, unmeasured
-	}
-	return x.V - l.PerTokenNS*in.V, measured
-}
-
-// inputTokens is what the server counted, else what was planned.
-func (r Rows) inputTokens(i int) formats.Int {
-	if in := r.c.Ints["input_tokens"][i]; in.Valid {
-		return in
-	}
-	return r.c.Ints["planned_input_tokens"][i]
-}
-
-// absent tells a metric that cannot apply from one that is missing: chunk gaps need
-// two token events, a time per output token needs tokens after the first chunk. A
-// first answer token should always come: an answer that was only reasoning is one
-// that the user did not get.
-func (r Rows) absent(metric string, i int) standing {
-	events, out := r.c.Ints["token_events"][i], r.c.Ints["output_tokens"][i]
-	switch metric {
-	case "icl_mean", "icl_p99", "icl_max":
-		if events.Valid && events.V < 2 {
-			return neutral
-		}
-	case "tpot":
-		if events.Valid && events.V < 2 || out.Valid && out.V < 2 {
-			return neutral
-		}
-	}
-	return unmeasured
-}
 
 // sample is what a decision is made from: one entry per row to which the objective
 // applies.
@@ -104,25 +47,25 @@ type sample struct {
 }
 
 // latency samples one limit at share p.
-func (r Rows) latency(l Limit, p float64) sample {
+func (r Rows) latency(l slo.Limit, p float64) sample {
 	var s sample
 	x := make([]formats.Int, 0, len(r.index)) // null: a miss, +infinity
 	for _, i := range r.index {
-		v, is := r.value(l, i)
+		v, is := l.Read(slo.RowOf(r.c, i).Measure(l))
 		switch is {
-		case neutral:
+		case slo.Neutral:
 			s.leftOut++
 			continue
-		case measured:
+		case slo.Measured:
 			s.measured++
 			x = append(x, formats.Some(v))
-		case unmeasured:
+		case slo.Unmeasured:
 			s.unmeasured++
 			x = append(x, formats.Int{})
-		case failed:
+		case slo.Failed:
 			x = append(x, formats.Int{})
 		}
-		miss := is != measured || v > l.BaseNS
+		miss := is != slo.Measured || v > l.BaseNS
 		s.miss = append(s.miss, miss)
 		if miss {
 			s.misses++
@@ -135,52 +78,44 @@ func (r Rows) latency(l Limit, p float64) sample {
 }
 
 // joint samples the rows that are not good: not ok, or beyond one of the limits.
-func (r Rows) joint(limits []Limit, p float64) sample {
+func (r Rows) joint(limits []slo.Limit, p float64) sample {
 	var s sample
 	columns := make([][]formats.Int, len(limits))
-	for m := range columns {
-		columns[m] = make([]formats.Int, len(r.index))
-	}
-	neutralAt := make([][]bool, len(limits))
-	for m := range neutralAt {
-		neutralAt[m] = make([]bool, len(r.index))
+	neutral := make([][]bool, len(limits))
+	for m := range limits {
+		columns[m], neutral[m] = make([]formats.Int, len(r.index)), make([]bool, len(r.index))
 	}
 	for k, i := range r.index {
-		miss := r.c.Strings["outcome"][i] != run.OK
-		missing := false
-		for m, l := range limits {
-			switch v, is := r.value(l, i); is {
-			case measured:
-				columns[m][k] = formats.Some(v)
-				miss = miss || v > l.BaseNS
-			case neutral:
-				neutralAt[m][k] = true
-			case unmeasured:
-				missing = true
-			}
-		}
-		if missing {
+		row := slo.RowOf(r.c, i)
+		good, unmeasured := row.Good(limits)
+		switch {
+		case unmeasured:
 			s.unmeasured++
-		} else if r.c.Strings["outcome"][i] == run.OK {
+		case row.OK():
 			s.measured++
 		}
-		miss = miss || missing
-		s.miss = append(s.miss, miss)
-		if miss {
+		if s.miss = append(s.miss, !good); !good {
 			s.misses++
+		}
+		for m, l := range limits {
+			v, is := l.Read(row.Measure(l))
+			if is == slo.Measured {
+				columns[m][k] = formats.Some(v)
+			}
+			neutral[m][k] = is == slo.Neutral
 		}
 	}
 	for m := range limits {
 		var applies []formats.Int
 		for k, v := range columns[m] {
-			if !neutralAt[m][k] {
+			if !neutral[m][k] {
 				applies = append(applies, v)
 			}
 		}
 		_, _, q := quantile(applies, p)
 		above := beyond(columns[m], q)
 		for k := range above {
-			above[k] = above[k] && !neutralAt[m][k]
+			above[k] = above[k] && !neutral[m][k]
 		}
 		s.above = append(s.above, above)
 	}
@@ -214,7 +149,7 @@ func rankOf(n int64, p float64) int64 {
 	if n == 0 {
 		return 0
 	}
-	x := Round(float64(n) * p)
+	x := slo.Round(float64(n) * p)
 	r := int64(x)
 	if float64(r) < x {
 		r++
@@ -224,8 +159,8 @@ func rankOf(n int64, p float64) int64 {
 
 // thousandths returns the level of p, or 0 when p is no whole number of thousandths.
 func thousandths(p float64) int64 {
-	k := int64(Round(p * 1000))
-	if k < 1 || k > 999 || Round(float64(k)/1000) != Round(p) {
+	k := int64(slo.Round(p * 1000))
+	if k < 1 || k > 999 || slo.Round(float64(k)/1000) != slo.Round(p) {
 		return 0
 	}
 	return k
@@ -244,12 +179,10 @@ func beyond(x []formats.Int, q formats.Int) []bool {
 	return above
 }
 
-// Good counts the judged rows that are ok and within every limit, with the time that
-// each was planned for; n is the number of judged rows.
-func (r Rows) Good(limits []Limit) (planned []int64, n int64) {
-	s := r.joint(limits, 0.5)
-	for k, i := range r.index {
-		if !s.miss[k] {
+// Good returns when each good row was planned, and the number of judged rows.
+func (r Rows) Good(limits []slo.Limit) (planned []int64, n int64) {
+	for _, i := range r.index {
+		if good, _ := slo.RowOf(r.c, i).Good(limits); good {
 			planned = append(planned, r.c.Ints["u_ns"][i].Or(0))
 		}
 	}
@@ -258,13 +191,13 @@ func (r Rows) Good(limits []Limit) (planned []int64, n int64) {
 
 // Tightest returns the smallest limit that l sets for any judged row: the base, plus
 // the token part at the shortest prompt.
-func (r Rows) Tightest(l Limit) int64 {
+func (r Rows) Tightest(l slo.Limit) int64 {
 	if l.PerTokenNS == 0 {
 		return l.BaseNS
 	}
 	least := formats.Int{}
 	for _, i := range r.index {
-		if in := r.inputTokens(i); in.Valid && (!least.Valid || in.V < least.V) {
+		if in := slo.RowOf(r.c, i).InputTokens(); in.Valid && (!least.Valid || in.V < least.V) {
 			least = in
 		}
 	}

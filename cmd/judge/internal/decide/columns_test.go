@@ -1,9 +1,10 @@
-package slo
+package decide
 
 import (
 	"hydrant/formats"
 	"hydrant/formats/run"
 	"hydrant/formats/summary"
+	"hydrant/internal/slo"
 )
 
 // columns returns n rows, all in the window, ok, 1 s apart and without values.
@@ -39,13 +40,13 @@ func set(c *summary.Columns, name string, value func(i int) int64) *summary.Colu
 
 // decide parses and decides objectives over c.
 func decide(c *summary.Columns, texts ...string) []Decision {
-	var all []Objective
+	var all []slo.Objective
 	for _, text := range texts {
-		o, err := Parse("test", text)
+		o, err := slo.Parse("test", text)
 		if err != nil {
 			panic(err)
 		}
 		all = append(all, o...)
 	}
-	return Decide(all, Evidence{Columns: c, ToNS: int64(c.N) * 1e9})
+	return All(all, Evidence{Columns: c, ToNS: int64(c.N) * 1e9})
 }

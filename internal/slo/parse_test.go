@@ -115,7 +115,7 @@ func TestParseFile(t *testing.T) {
 func TestPresetsParse(t *testing.T) {
 	for _, name := range Presets() {
 		set, err := Parse("--slo", name)
-		if err != nil || len(set) == 0 || Unique(set) != "" {
+		if err != nil || len(set) == 0 || twice(set) != "" {
 			t.Errorf("Parse(%q) = %v, %v", name, set, err)
 		}
 	}

@@ -1,0 +1,111 @@
+package fold
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"hydrant/formats"
+	"hydrant/formats/summary"
+	"hydrant/internal/slo"
+)
+
+// goodput counts requests that are good, which package slo defines, by the objectives
+// of one set.
+type goodput struct {
+	limits     []slo.Limit
+	good, n    int64 // of the requests planned in the window, but for those the plan cut short
+	unmeasured int64 // of n: ok, and without a value that should exist
+	tokens     int64 // that arrived in the window, of good requests and of those the plan cut short
+}
+
+// add takes in one request. judged says that it was planned in the window, cut that
+// the plan itself ended its answer; tokens are those that arrived in the window.
+func (g *goodput) add(good, unmeasured, judged, cut bool, tokens int64) {
+	if judged && !cut {
+		g.n++
+		if good {
+			g.good++
+		}
+		if unmeasured {
+			g.unmeasured++
+		}
+	}
+	if good || cut {
+		g.tokens += tokens
+	}
+}
+
+// goodScalars are the ids of what is counted here.
+var goodScalars = [...]string{"attainment", "goodput_rps", "good_tps"}
+
+// fill sets the scalars over a window of a length in ns with a number of planned rows.
+func (g *goodput) fill(s *sheet, length, planned int64) {
+	v := s.set("attainment", share(g.good, g.n), g.n, "no planned rows in the window")
+	if g.unmeasured > 0 {
+		v.Evidence = fmt.Sprintf("%d ok requests lack a value that an objective asks for", g.unmeasured)
+	}
+	if reason := NoRates(length, planned); reason != "" {
+		s.noneOf(reason, "goodput_rps", "good_tps")
+		return
+	}
+	s.set("goodput_rps", float64(g.good)*second/float64(length), g.good, "")
+	s.set("good_tps", float64(g.tokens)*second/float64(length), g.tokens, "")
+}
+
+// goodput counts the good requests among the rows.
+func (f *fold) goodput() {
+	if len(f.o.SLO) == 0 {
+		f.sheet.noneOf("no objective given", goodScalars[:]...)
+		return
+	}
+	g := goodput{limits: slo.Limits(f.o.SLO)}
+	metrics := make([]*timing, len(g.limits))
+	for i, l := range g.limits {
+		metrics[i] = timingOf(l.ID())
+	}
+	f.each(func(r *rec) {
+		good, unmeasured := slo.Good(r.ok(), g.limits, func(i int) slo.Measure {
+			t := metrics[i]
+			return slo.Measure{OK: r.ok(), Value: unpack(t.value(r)), Applies: t.applies == nil || t.applies(r), Input: unpack(either(r.in, r.plannedIn))}
+		})
+		g.add(good, unmeasured, r.inWindow, r.outcome == outcomePlanned, r.arrived)
+	})
+	g.fill(f.sheet, f.length(), f.plan.InWindow)
+}
+
+func timingOf(id string) *timing {
+	i := slices.IndexFunc(timings[:], func(t timing) bool { return t.id == id })
+	if i < 0 {
+		panic("internal error: objectives limit " + id + ", which is no metric")
+	}
+	return &timings[i]
+}
+
+// recount counts the good requests of a summary by other objectives than it was made
+// with, from its columns.
+func recount(s *summary.Summary, set []slo.Objective, place string) error {
+	if s.Columns == nil {
+		return &formats.SyntaxError{Place: place, What: "columns", Got: "none", Want: "per-request columns, in which good requests are counted",
+			Help: "give --slo to the reduce that reads the run"}
+	}
+	c, err := summary.DecodeColumns(s.Columns, place)
+	if err != nil {
+		return err
+	}
+	g := goodput{limits: slo.Limits(set)}
+	for i := range c.N {
+		row := slo.RowOf(c, i)
+		good, unmeasured := row.Good(g.limits)
+		g.add(good, unmeasured, row.Judged(), row.CutShort(), c.Ints["tokens_in_window"][i].Or(0))
+	}
+	sheet := newSheet()
+	g.fill(sheet, s.Window.ToNS-s.Window.FromNS, s.Plan.InWindow)
+	s.Scalars = slices.DeleteFunc(s.Scalars, func(v summary.Scalar) bool { return slices.Contains(goodScalars[:], v.ID) })
+	for _, id := range goodScalars {
+		s.Scalars = append(s.Scalars, *sheet.values[id])
+	}
+	slices.SortFunc(s.Scalars, func(a, b summary.Scalar) int { return cmp.Compare(a.ID, b.ID) })
+	s.Objectives = slo.Texts(set)
+	return nil
+}

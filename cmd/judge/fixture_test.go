@@ -30,6 +30,7 @@ type plan struct {
 	ttft     time.Duration
 	slow     int           // every slow-th request takes ten times as long; 0: none
 	fail     int           // every fail-th request fails; 0: none
+	bundle   int           // every bundle-th answer has all its tokens in the first of two chunks; 0: none
 	lag      time.Duration // from the 50th request on
 	lose     int           // rows left out from the middle
 	status   string
@@ -65,6 +66,9 @@ func (p plan) request(i int) rows.Request {
 	q.ExpectedCachedTokens, q.TokenEvents, q.FirstChunkTokens = some(0), some(4), some(1)
 	q.Events, q.Reads, q.ReasoningTokens = some(6), some(6), some(0)
 	q.FinishReason, q.ChunkGapUS = "length", []int64{20_000, 20_000, 20_000}
+	if p.bundle > 0 && i%p.bundle == p.bundle-1 {
+		q.TokenEvents, q.FirstChunkTokens, q.ChunkGapUS = some(2), some(4), []int64{60_000}
+	}
 	return q
 }
 

@@ -90,17 +90,16 @@ func (r Row) Measure(l Limit) Measure {
 	return Measure{OK: r.OK(), Value: r.c.Ints[l.Column()][r.i], Applies: r.applies(l.Metric), Input: r.InputTokens()}
 }
 
-// applies tells a metric that cannot apply from one that is missing: chunk gaps need
-// two token events, a time per output token needs tokens after the first chunk. A
-// first answer token should always come: an answer that was only reasoning is one
-// that the user did not get.
+// applies tells a metric that cannot apply from one that is missing, as the fold found:
+// chunk gaps need two token events, a time per output token needs tokens after the first
+// chunk. A first answer token should always come: an answer that was only reasoning is
+// one that the user did not get. A column that is not there excuses nothing.
 func (r Row) applies(metric string) bool {
-	events, out := r.c.Ints["token_events"][r.i], r.c.Ints["output_tokens"][r.i]
 	switch metric {
 	case "icl_mean", "icl_p99", "icl_max":
-		return !(events.Valid && events.V < 2)
+		return r.c.Ints["icl_applies"][r.i].Or(1) == 1
 	case "tpot":
-		return !(events.Valid && events.V < 2 || out.Valid && out.V < 2)
+		return r.c.Ints["tpot_applies"][r.i].Or(1) == 1
 	}
 	return true
 }

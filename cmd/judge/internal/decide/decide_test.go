@@ -138,7 +138,7 @@ func TestPopulations(t *testing.T) {
 	c.Ints["in_window"][3] = formats.Some(0)            // not judged
 	c.Ints["ttft_user_ns"][4] = formats.Int{}           // should exist: a miss
 	c.Ints["tpot_user_ns"][5] = formats.Int{}           // one chunk: tpot cannot apply
-	c.Ints["token_events"][5] = formats.Some(1)         //
+	c.Ints["tpot_applies"][5] = formats.Some(0)         //
 	c.Ints["tpot_user_ns"][6] = formats.Int{}           // ten chunks without usage: a miss
 	c.Ints["output_tokens"][6] = formats.Int{}          //
 	c.Ints["ttft_user_ns"][7] = formats.Some(500e6)     // at the limit: good

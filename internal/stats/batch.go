@@ -15,8 +15,25 @@ type Batches struct {
 // batches (30 of them by convention). While neighbours are correlated by 0.2 or
 // more the batches are merged in pairs, as long as at least 15 remain; OK is
 // false when they are still correlated then, or when there are fewer than 15.
+//
+// Deviations are taken about the first value and not about 0, so that equal batches
+// have none: the rounding of their mean would make them all deviate alike, which
+// looks like perfect correlation.
 func BatchMeans(values []float64) Batches {
-	v := append([]float64(nil), values...)
+	if len(values) == 0 {
+		return Batches{}
+	}
+	v := make([]float64, len(values))
+	for i, x := range values {
+		v[i] = x - values[0]
+	}
+	b := merged(v)
+	b.Mean += values[0]
+	return b
+}
+
+// merged is BatchMeans of values near 0, which it overwrites.
+func merged(v []float64) Batches {
 	for {
 		b := batch(v)
 		if b.K < 15 {
@@ -29,19 +46,15 @@ func BatchMeans(values []float64) Batches {
 		if len(v)%2 != 0 || len(v)/2 < 15 {
 			return b
 		}
-		half := make([]float64, len(v)/2)
-		for i := range half {
-			half[i] = (v[2*i] + v[2*i+1]) / 2
+		for i := range len(v) / 2 {
+			v[i] = (v[2*i] + v[2*i+1]) / 2
 		}
-		v = half
+		v = v[:len(v)/2]
 	}
 }
 
 func batch(v []float64) Batches {
 	b := Batches{K: len(v)}
-	if len(v) == 0 {
-		return b
-	}
 	for _, x := range v {
 		b.Mean += x
 	}

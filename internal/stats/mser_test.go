@@ -41,30 +41,3 @@ func TestMSERTrend(t *testing.T) {
 		t.Errorf("MSER5 of a trend = %+v; want no steady tail", s)
 	}
 }
-
-func TestBatchMeans(t *testing.T) {
-	alternating := make([]float64, 30)
-	rising := make([]float64, 30)
-	pairs := make([]float64, 30)
-	for i := range alternating {
-		alternating[i] = float64(i % 2)
-		rising[i] = float64(i)
-		pairs[i] = float64(i / 2 % 2)
-	}
-	if b := BatchMeans(alternating); !b.OK || b.K != 30 || b.Mean != 0.5 {
-		t.Errorf("alternating: %+v; want 30 independent batches of mean 0.5", b)
-	}
-	if b := BatchMeans(rising); b.OK || b.K != 15 || b.Mean != 14.5 {
-		t.Errorf("rising: %+v; want 15 correlated batches of mean 14.5", b)
-	}
-	// Lag 1 of 0 0 1 1 0 0 … is near 0; the values stay 30.
-	if b := BatchMeans(pairs); !b.OK || b.K != 30 || math.Abs(b.SE-math.Sqrt(0.25*30/29/30)) > 0.01 {
-		t.Errorf("pairs: %+v", b)
-	}
-	if b := BatchMeans([]float64{1, 2, 3}); b.OK {
-		t.Errorf("three batches: %+v; want not OK", b)
-	}
-	if b := BatchMeans(make([]float64, 30)); !b.OK || b.SE != 0 {
-		t.Errorf("zeros: %+v; want OK with no error", b)
-	}
-}

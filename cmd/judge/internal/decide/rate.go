@@ -57,7 +57,7 @@ func (d *Decision) rate(rows Rows, limits []slo.Limit, e Evidence) {
 		d.Reason = fmt.Sprintf("not measured: series %s has %d batches of the window, want %d", id, len(values), batches)
 		return
 	}
-	d.judgeRate(batchMeans(values))
+	d.judgeRate(stats.BatchMeans(values))
 }
 
 // goodput counts the good requests of each batch by their planned time.
@@ -72,19 +72,7 @@ func (d *Decision) goodput(rows Rows, limits []slo.Limit, e Evidence) {
 	for _, u := range planned {
 		values[max(0, min(batches-1, (u-e.FromNS)/width))] += 1e9 / float64(width)
 	}
-	d.judgeRate(batchMeans(values))
-}
-
-// batchMeans estimates the mean about the first value, so that equal batches have no
-// deviation at all and rounding cannot pass for autocorrelation.
-func batchMeans(values []float64) stats.Batches {
-	about := make([]float64, len(values))
-	for i, v := range values {
-		about[i] = v - values[0]
-	}
-	b := stats.BatchMeans(about)
-	b.Mean += values[0]
-	return b
+	d.judgeRate(stats.BatchMeans(values))
 }
 
 // judgeRate compares the mean of the batches with the bound. Formula: PASS if

@@ -64,10 +64,6 @@ func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	return w, nil
 }
 
-// localPrefix marks the error of a request that failed on this host, before it could
-// reach the server: the generator's own fault.
-const localPrefix = "local: "
-
 // isLocal reports whether a connection failed for want of a port, a descriptor, memory
 // or a name.
 func isLocal(err error) bool {

@@ -72,7 +72,7 @@ func (e *httpEngine) Do(parent context.Context, p *Prepared, row *run.Request) {
 
 	req, err := a.request()
 	if err != nil {
-		a.end(run.ConnectError, localPrefix+err.Error())
+		a.end(run.ConnectError, run.LocalPrefix+err.Error())
 		return
 	}
 	// the transport may read on after we have left

@@ -219,8 +219,8 @@ func TestConnectErrors(t *testing.T) {
 		o                  Options
 	}{
 		{"refused", "http://" + refusing, "connection refused", Options{}},
-		{"no such name", "http://no..name", localPrefix, Options{}},
-		{"not a URL", "http://u:secret@h:port", localPrefix, Options{}},
+		{"no such name", "http://no..name", run.LocalPrefix, Options{}},
+		{"not a URL", "http://u:secret@h:port", run.LocalPrefix, Options{}},
 		{"TLS never comes up", "https://" + silent.addr, "connect timeout after 50ms", Options{ConnectTimeout: 50 * time.Millisecond}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestConnectErrors(t *testing.T) {
 			if row.Outcome != run.ConnectError || !strings.Contains(row.Error, c.errText) {
 				t.Errorf("outcome %s %q; want connect_error with %q", row.Outcome, row.Error, c.errText)
 			}
-			if strings.HasPrefix(row.Error, localPrefix) != (c.errText == localPrefix) {
+			if strings.HasPrefix(row.Error, run.LocalPrefix) != (c.errText == run.LocalPrefix) {
 				t.Errorf("error %q; local or not?", row.Error)
 			}
 			if strings.Contains(row.Error, "secret") {

@@ -76,7 +76,7 @@ func (l *limits) unanswered(err error, on *link) (outcome, text string) {
 			text = l.connect.text + ": " + text
 		}
 		if isLocal(err) {
-			text = localPrefix + text
+			text = run.LocalPrefix + text
 		}
 		return run.ConnectError, text
 	case on.h2 || on.conn.since().received == 0:

@@ -8,8 +8,6 @@ import (
 	"runtime"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"hydrant/formats/run"
 )
 
@@ -45,15 +43,6 @@ func Usable() int {
 	return max(n, 1)
 }
 
-// allowed counts the CPUs of the affinity mask.
-func allowed() int {
-	var set unix.CPUSet
-	if unix.SchedGetaffinity(0, &set) != nil || set.Count() == 0 {
-		return runtime.NumCPU()
-	}
-	return set.Count()
-}
-
 // online counts the CPUs of a kernel list like "0-3,8".
 func online(path string) int {
 	n := 0
@@ -73,20 +62,6 @@ func online(path string) int {
 		n += int(b-a) + 1
 	}
 	return n
-}
-
-// clockSync asks the kernel whether its wall clock follows a reference, and for its
-// own bound on the error in µs.
-func clockSync() (string, int64) {
-	var t unix.Timex
-	state, err := unix.Adjtimex(&t)
-	switch {
-	case err != nil:
-		return "unknown", 0
-	case state == unix.TIME_ERROR || t.Status&unix.STA_UNSYNC != 0:
-		return "unsynchronised", t.Maxerror
-	}
-	return "synchronised", t.Maxerror
 }
 
 // word returns the trimmed content of a small file, "" when it cannot be read.

@@ -40,8 +40,6 @@ var errOrphan = errors.New("the parent process is gone")
 // Main is a whole worker process. It returns when all its requests have a row, or with
 // an error when the parent is gone or breaks the protocol.
 func Main(in io.Reader, out io.Writer) error {
-	// A terminal or a job scheduler signals the whole group; the parent alone decides.
-	signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
 	first := clock.Epoch()
 	frames := link.NewReader(in)
 	kind, payload, err := frames.Next()
@@ -52,6 +50,8 @@ func Main(in io.Reader, out io.Writer) error {
 	if err := json.Unmarshal(payload, &s); err != nil {
 		return fmt.Errorf("worker: setup: %w", err)
 	}
+	// A terminal or a job scheduler signals the whole group; the parent alone decides.
+	signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
 	runtime.GOMAXPROCS(s.GOMAXPROCS)
 	// Bodies come and go in megabytes: fewer, larger collections.
 	debug.SetGCPercent(200)

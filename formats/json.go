@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// EncodeJSON returns v, a pointer to a struct, as indented JSON with a final
+// encodeJSON returns v, a pointer to a struct, as indented JSON with a final
 // newline. Nil slices and maps are written as empty ones, so that a list is always
 // a list in the file; v itself is not changed. NaN and infinity are an error.
-func EncodeJSON[T any](v *T) ([]byte, error) {
+func encodeJSON[T any](v *T) ([]byte, error) {
 	out := *v
 	filled(reflect.ValueOf(&out).Elem())
 	var buf bytes.Buffer
@@ -58,13 +58,13 @@ func filled(v reflect.Value) {
 	}
 }
 
-// DecodeJSON reads b into v, a pointer to a struct, by rules that the standard
+// decodeJSON reads b into v, a pointer to a struct, by rules that the standard
 // decoder does not keep: keys match letter by letter, each exactly once; none is
 // unknown and none is missing unless its tag says omitempty or omitzero; null
 // stands only where the Go type is nullable (a pointer, an Int, a raw message);
 // nothing but white space follows, and the last byte is a newline, without which
 // the text may have been cut. noun names the document in errors.
-func DecodeJSON(b []byte, place, noun string, v any) error {
+func decodeJSON(b []byte, place, noun string, v any) error {
 	var all json.RawMessage
 	dec := json.NewDecoder(bytes.NewReader(b))
 	switch err := dec.Decode(&all); {
@@ -75,7 +75,7 @@ func DecodeJSON(b []byte, place, noun string, v any) error {
 	}
 	rest := b[dec.InputOffset():]
 	if extra := bytes.TrimSpace(rest); len(extra) > 0 {
-		return &SyntaxError{Place: place, What: "after the " + noun, Got: clip(string(extra)), Want: "nothing"}
+		return &SyntaxError{Place: place, What: "after the " + noun, Got: Clip(string(extra)), Want: "nothing"}
 	}
 	if !bytes.HasSuffix(rest, []byte("\n")) {
 		return &TruncatedError{Place: place, Want: "the newline that ends a " + noun}
@@ -131,7 +131,7 @@ func (s strict) value(t reflect.Type, path string) *SyntaxError {
 		if tok == nil {
 			got = "null"
 		}
-		return &SyntaxError{What: strings.TrimPrefix(path, "."), Got: clip(got), Want: want}
+		return &SyntaxError{What: strings.TrimPrefix(path, "."), Got: Clip(got), Want: want}
 	}
 	kind := t.Kind()
 	switch t {
@@ -195,9 +195,9 @@ func (s strict) object(t reflect.Type, path string) *SyntaxError {
 		at := path + "." + key
 		switch {
 		case !known:
-			return &SyntaxError{What: "key", Got: clip(strings.TrimPrefix(at, ".")), Want: "a key of a " + s.noun}
+			return &SyntaxError{What: "key", Got: Clip(strings.TrimPrefix(at, ".")), Want: "a key of a " + s.noun}
 		case seen[key]:
-			return &SyntaxError{What: "key", Got: clip(strings.TrimPrefix(at, ".")), Want: "each key once"}
+			return &SyntaxError{What: "key", Got: Clip(strings.TrimPrefix(at, ".")), Want: "each key once"}
 		}
 		seen[key] = true
 		if err := s.value(ft, at); err != nil {
@@ -229,7 +229,8 @@ func keys(t reflect.Type) (fields map[string]reflect.Type, required []string) {
 	return fields, required
 }
 
-func clip(s string) string {
+// Clip keeps an offending value short enough for an error line: about 60 bytes.
+func Clip(s string) string {
 	if len(s) > 60 {
 		return strings.ToValidUTF8(s[:60], "") + "…"
 	}

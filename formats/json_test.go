@@ -25,26 +25,26 @@ func TestJSONRoundTrip(t *testing.T) {
 	big, half := json.Number("340282366920938463463374607431768211455"), 0.5
 	in := document{Name: "a<b", N: 1 << 62, Null: Some(3), Share: &half, Big: &big, Raw: json.RawMessage(`{"any":[1,2]}`),
 		List: []document{{Raw: json.RawMessage("null")}}, Map: map[string]float64{"x": 1}, Yes: true}
-	b, err := EncodeJSON(&in)
+	b, err := encodeJSON(&in)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out document
-	if err := DecodeJSON(b, "x", "document", &out); err != nil {
-		t.Fatalf("DecodeJSON(%s): %v", b, err)
+	if err := decodeJSON(b, "x", "document", &out); err != nil {
+		t.Fatalf("decodeJSON(%s): %v", b, err)
 	}
-	again, err := EncodeJSON(&out)
+	again, err := encodeJSON(&out)
 	if err != nil || string(again) != string(b) {
 		t.Errorf("encoding again = %s, %v; want %s", again, err, b)
 	}
 	if in.List[0].List != nil {
-		t.Error("EncodeJSON changed its argument")
+		t.Error("encodeJSON changed its argument")
 	}
 	if !reflect.DeepEqual(out.Big, in.Big) || out.N != in.N || !strings.Contains(string(b), `"a<b"`) {
 		t.Errorf("digits or letters were lost: %s", b)
 	}
 	for i := range len(b) {
-		err := DecodeJSON(b[:i], "x", "document", &out)
+		err := decodeJSON(b[:i], "x", "document", &out)
 		var cut *TruncatedError
 		var syntax *SyntaxError
 		if !errors.As(err, &cut) && !errors.As(err, &syntax) {
@@ -56,7 +56,7 @@ func TestJSONRoundTrip(t *testing.T) {
 func TestDecodeJSONRefuses(t *testing.T) {
 	const good = `{"name":"","n":0,"null_int":null,"share":null,"big":null,"list":[],"map":{},"raw":null,"yes":false}` + "\n"
 	var d document
-	if err := DecodeJSON([]byte(good), "x", "document", &d); err != nil {
+	if err := decodeJSON([]byte(good), "x", "document", &d); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ old, new, want string }{
@@ -75,7 +75,7 @@ func TestDecodeJSONRefuses(t *testing.T) {
 		{"}\n", "} {}\n", `x: after the document: got "{}", want nothing`},
 		{"}\n", "}", `x: truncated: got end of input, want the newline that ends a document`},
 	} {
-		err := DecodeJSON([]byte(strings.Replace(good, c.old, c.new, 1)), "x", "document", &d)
+		err := decodeJSON([]byte(strings.Replace(good, c.old, c.new, 1)), "x", "document", &d)
 		if err == nil || err.Error() != c.want {
 			t.Errorf("with %s: %v; want %s", c.new, err, c.want)
 		}

@@ -141,7 +141,7 @@ func TestReadRefuses(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{`"version": 1`, `"version": 2`, `x: version: got "2", want 1`},
 		{`"version": 1`, `"version": "1"`, `x: version: got`},
-		{`"hydrant-summary"`, `"hydrant-verdict"`, `x: format: got "\"hydrant-verdict\"", want "hydrant-summary"`},
+		{`"hydrant-summary"`, `"hydrant-verdict"`, `x: format: got "hydrant-verdict", want hydrant-summary`},
 		{`"build"`, `"Build"`, `x: key: got "Build", want a key of a summary`},
 		{`"to_ns": 60000000001`, `"to_ns": 0`, `x: window.to_ns: got "0", want at least from_ns`},
 		{`"to_ns": 60000000001`, `"to_ns": 6.5`, `got "6.5", want a whole number`},

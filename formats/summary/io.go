@@ -1,86 +1,45 @@
 package summary
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 
 	"hydrant/formats"
 )
 
-// maxSize caps what Read takes, bytes. The columns of a million requests, the most
+// document caps what Read takes at 1 GiB. The columns of a million requests, the most
 // that are written, come to about a quarter of it.
-const maxSize = 1 << 30
+var document = formats.Document[Summary]{Format: Format, Version: Version, Noun: "summary", MaxSize: 1 << 30}
 
 // MaxRows caps the rows of the columns.
 const MaxRows = 1 << 24
 
 // Write writes s as indented JSON with a final newline. The same s gives the same
-// bytes. Format and Version are filled in.
+// bytes. Format and Version are filled in. NaN and infinity are an error.
 func Write(w io.Writer, s *Summary) error {
 	out := *s
 	out.Format, out.Version = Format, Version
-	b, err := formats.EncodeJSON(&out)
-	if err != nil {
-		return fmt.Errorf("internal error: summary: %w", err)
-	}
-	_, err = w.Write(b)
-	return err
+	return document.Write(w, &out)
 }
 
 // Read reads one summary from r up to its end. place names r in errors, which are
 // *formats.SyntaxError, *formats.VersionError or *formats.TruncatedError, or what r
 // itself returned. The columns are not decoded; see DecodeColumns.
 func Read(r io.Reader, place string) (*Summary, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxSize+1))
-	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, &formats.TruncatedError{Place: place, Want: "the rest of the summary", Err: err}
+	s, err := document.Read(r, place)
+	if err == nil {
+		err = s.check(place)
 	}
 	if err != nil {
-		return nil, err
-	}
-	if len(b) > maxSize {
-		return nil, &formats.SyntaxError{Place: place, What: "size", Got: "more than 1 GiB", Want: "a summary"}
-	}
-	if err := version(b, place); err != nil {
-		return nil, err
-	}
-	s := new(Summary)
-	if err := formats.DecodeJSON(b, place, "summary", s); err != nil {
-		return nil, err
-	}
-	if err := s.check(place); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// version looks at format and version alone, so that a summary of another version
-// is called that and not a summary with unknown keys. Text that is no JSON is left
-// to the strict decoder.
-func version(b []byte, place string) error {
-	var head struct {
-		Format  json.RawMessage `json:"format"`
-		Version json.RawMessage `json:"version"`
-	}
-	if json.Unmarshal(b, &head) != nil {
-		return nil
-	}
-	var name string
-	if json.Unmarshal(head.Format, &name) != nil || name != Format {
-		return &formats.SyntaxError{Place: place, What: "format", Got: clip(string(head.Format)), Want: `"` + Format + `"`}
-	}
-	if string(head.Version) != "1" {
-		return &formats.VersionError{Place: place, Got: clip(string(head.Version)), Want: "1"}
-	}
-	return nil
-}
-
 // check refuses values that no run has and that later arithmetic relies on.
 func (s *Summary) check(place string) error {
 	bad := func(what, got, want string) error {
-		return &formats.SyntaxError{Place: place, What: what, Got: clip(got), Want: want}
+		return &formats.SyntaxError{Place: place, What: what, Got: formats.Clip(got), Want: want}
 	}
 	if s.Window.ToNS < s.Window.FromNS {
 		return bad("window.to_ns", fmt.Sprint(s.Window.ToNS), "at least from_ns")
@@ -104,11 +63,4 @@ func (s *Summary) check(place string) error {
 		return bad("columns.rows", fmt.Sprint(c.Rows), fmt.Sprintf("0 to %d", MaxRows))
 	}
 	return nil
-}
-
-func clip(s string) string {
-	if len(s) > 40 {
-		return s[:40] + "…"
-	}
-	return s
 }

@@ -72,7 +72,7 @@ func TestReadRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ old, new, want string }{
-		{`"format": "hydrant-verdict"`, `"format": "hydrant-summary"`, `x: format: got "\"hydrant-summary\"", want hydrant-verdict`},
+		{`"format": "hydrant-verdict"`, `"format": "hydrant-summary"`, `x: format: got "hydrant-summary", want hydrant-verdict`},
 		{`"version": 1,`, `"version": 2,`, `x: version: got "2", want 1`},
 		{`"harness": "VALID"`, `"harness": "FINE"`, `x: harness: got "FINE", want one of [VALID INVALID]`},
 		{`"slo": "FAIL"`, `"slo": "fail"`, `x: slo: got "fail"`},

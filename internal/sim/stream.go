@@ -34,7 +34,6 @@ type stream struct {
 	fault    *Fault
 	from     int64 // arrival
 	freeAt   int64 // stall_mid, drip: no further token event before it
-	atOnce   bool  // null: the handler writes
 	draining bool  // somebody else than the pacer is writing
 	pending  []byte
 	then     act // what follows pending

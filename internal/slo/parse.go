@@ -75,6 +75,10 @@ func ParseFile(r io.Reader, name string) ([]Objective, error) {
 	return all, nil
 }
 
+// maxPerTokenNS bounds the slope of a limit, so that its product with the most input
+// tokens that a row may have, 2^24, fits 64 bits.
+const maxPerTokenNS = 60e9
+
 // parser keeps the first error; its methods return zero values after one.
 type parser struct {
 	place string
@@ -254,6 +258,8 @@ func (p *parser) limit(name, op, bound string) Limit {
 		per, in := strings.CutSuffix(slope, "*in")
 		if l.PerTokenNS, ok = ParseDuration(per); !ok || !in {
 			p.fail("limit", slope, "a duration per input token such as 0.05ms*in")
+		} else if l.PerTokenNS > maxPerTokenNS {
+			p.fail("limit", slope, "at most 1min for an input token")
 		}
 	}
 	return l

@@ -68,6 +68,7 @@ func TestParseNamesTheBadPart(t *testing.T) {
 		{"ttft:p99<99999999999999999999s", "limit", "99999999999999999999s"},
 		{"ttft:p99<1s+5*in", "limit", "5*in"},
 		{"ttft:p99<1s+5ms", "limit", "5ms"},
+		{"ttft:p99<1s+61s*in", "limit", "61s*in"},
 		{"speed:p99<1s", "metric", "speed"},
 		{"tpot/sent:p99<1s", "side of tpot", "sent"},
 		{"icl_max/wire:p99<1s", "side of icl_max", "wire"},

@@ -1,0 +1,244 @@
+// Package scripts tests whole pipelines: real binaries, real shell lines, the archived
+// trace, against the simulated server on loopback.
+package scripts
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"hydrant/internal/testdata"
+)
+
+// The archived ten minutes, as counted over the source by an independent program.
+const (
+	archive      = "traces/archive/mooncake_conversation_first_10min.jsonl.zst"
+	planRequests = 1750
+	planInput    = 24486514
+	planOutput   = 619615
+)
+
+// readmeLine is the pipeline as the README shows it.
+const readmeLine = `tracegen mooncake ` + archive + ` --speed 10 | replay --sim default --workers 2 | tee run.arrows | reduce | judge --slo 'ttft:p90<10s' --slo 'error_rate<5%' --short --accept-unproven`
+
+// line is the same; it keeps its files in $OUT, the summary and the verdict too.
+var line = "set -o pipefail\n" + strings.NewReplacer(
+	"tee run.arrows", `tee "$OUT/run.arrows"`,
+	"| reduce |", `| reduce | tee "$OUT/run.summary.json" |`,
+).Replace(readmeLine) + ` > "$OUT/verdict.json"`
+
+var pipeline struct {
+	once   sync.Once
+	dir    string
+	err    error
+	stderr string
+}
+
+// replayed runs the pipeline once for all tests and returns the folder of its files.
+func replayed(t *testing.T) string {
+	t.Helper()
+	bin := testdata.Build(t)
+	pipeline.once.Do(func() {
+		pipeline.dir, pipeline.err = os.MkdirTemp("", "hydrant-pipeline-")
+		if pipeline.err != nil {
+			return
+		}
+		var stderr bytes.Buffer
+		cmd := shell(bin, pipeline.dir, line)
+		cmd.Stderr = &stderr
+		pipeline.err = cmd.Run()
+		pipeline.stderr = stderr.String()
+	})
+	if pipeline.err != nil {
+		t.Fatalf("pipeline: %v\n%s", pipeline.err, pipeline.stderr)
+	}
+	return pipeline.dir
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if pipeline.dir != "" {
+		os.RemoveAll(pipeline.dir)
+	}
+	os.Exit(code)
+}
+
+// shell runs one bash line at the module root with the tools on the PATH and OUT set.
+func shell(bin, out, script string) *exec.Cmd {
+	cmd := exec.Command("bash", "-c", script)
+	cmd.Dir = testdata.Root()
+	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "OUT="+out)
+	return cmd
+}
+
+// status runs a bash line and returns its exit status, stdout and stderr.
+func status(t *testing.T, out, script string) (int, string, string) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := shell(testdata.Build(t), out, "set -o pipefail\n"+script)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		if _, ok := err.(*exec.ExitError); !ok {
+			t.Fatal(err)
+		}
+	}
+	return cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()
+}
+
+func TestPipelineCarriesTheWholePlan(t *testing.T) {
+	dir := replayed(t)
+	raw, err := os.ReadFile(filepath.Join(dir, "run.summary.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s struct {
+		Plan struct {
+			Requests     int64 `json:"requests"`
+			InputTokens  int64 `json:"input_tokens"`
+			OutputTokens int64 `json:"output_tokens"`
+			Rows         int64 `json:"rows"`
+			Distinct     int64 `json:"distinct"`
+		} `json:"plan"`
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		t.Fatal(err)
+	}
+	got := [5]int64{s.Plan.Requests, s.Plan.InputTokens, s.Plan.OutputTokens, s.Plan.Rows, s.Plan.Distinct}
+	if want := [5]int64{planRequests, planInput, planOutput, planRequests, planRequests}; got != want {
+		t.Errorf("plan = %v; want requests, input, output, rows, distinct %v", got, want)
+	}
+	_, table, _ := status(t, dir, `reduce "$OUT/run.arrows" --format table`)
+	for _, sum := range []string{"1,750", "24,486,514", "619,615"} {
+		if !strings.Contains(table, sum) {
+			t.Errorf("reduce's table lacks %s:\n%s", sum, table)
+		}
+	}
+}
+
+func TestVerdictIsTheSameFromRunAndSummary(t *testing.T) {
+	dir := replayed(t)
+	const slo = ` --slo 'ttft:p90<10s' --slo 'error_rate<5%' --short --accept-unproven `
+	code, _, stderr := status(t, dir, `judge "$OUT/run.arrows"`+slo+`> "$OUT/a.json"`)
+	if code != 0 {
+		t.Fatalf("judge run.arrows: status %d; want 0\n%s", code, stderr)
+	}
+	code, _, stderr = status(t, dir, `reduce "$OUT/run.arrows" | judge`+slo+`> "$OUT/b.json"`)
+	if code != 0 {
+		t.Fatalf("reduce | judge: status %d; want 0\n%s", code, stderr)
+	}
+	a, b := verdict(t, dir, "a.json"), verdict(t, dir, "b.json")
+	if a != b {
+		t.Errorf("verdicts differ beyond the names of their inputs:\n%s\n%s", a, b)
+	}
+}
+
+// verdict returns a verdict without what names its inputs.
+func verdict(t *testing.T, dir, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v map[string]any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatal(err)
+	}
+	delete(v, "inputs")
+	out, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// exits matches a README command that states its exit status.
+var exits = regexp.MustCompile(`(?m)^(\S.*?)\s+# exits (\d+)`)
+
+func TestReadmeCommandsExitAsTheySay(t *testing.T) {
+	dir := replayed(t)
+	readme, err := os.ReadFile(filepath.Join(testdata.Root(), "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(unwrap(string(readme)), unwrap(readmeLine)) {
+		t.Errorf("the README lacks the pipeline that is tested here: %s", readmeLine)
+	}
+	commands := exits.FindAllStringSubmatch(string(readme), -1)
+	if len(commands) < 7 {
+		t.Fatalf("README has %d commands with an exit status; want at least 7", len(commands))
+	}
+	for _, c := range commands {
+		t.Run(c[1], func(t *testing.T) {
+			code, stdout, stderr := status(t, dir, `cd "$OUT"; `+c[1])
+			if strconv.Itoa(code) != c[2] {
+				t.Errorf("status %d, want %s\nstdout: %.600s\nstderr: %s", code, c[2], stdout, stderr)
+			}
+		})
+	}
+}
+
+// unwrap joins the lines of a wrapped command and squeezes its blanks.
+func unwrap(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func TestWhyIsSaid(t *testing.T) {
+	dir := replayed(t)
+	for _, c := range []struct{ name, script, says string }{
+		{"missed SLO", `judge "$OUT/run.arrows" --slo 'ttft:p90<1us' --short --accept-unproven --format text`, "VALID (unproven"},
+		{"unproven not accepted", `judge "$OUT/run.arrows" --slo 'ttft:p90<10s' --short --format text`, "unproven"},
+		{"cut pipe", `head -c 100000 "$OUT/run.arrows" | reduce | judge --short --accept-unproven`, "truncated"},
+		{"bad SLO", `judge "$OUT/run.arrows" --slo 'ttft:p9x<1s'`, "p9x"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, stdout, stderr := status(t, dir, c.script); !strings.Contains(stdout+stderr, c.says) {
+				t.Errorf("output lacks %q\nstdout: %.600s\nstderr: %s", c.says, stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestRowDeletedByPyarrowIsRefused(t *testing.T) {
+	dir := replayed(t)
+	python := pyenv(t)
+	script := filepath.Join(dir, "delete.py")
+	if err := os.WriteFile(script, []byte(deleteRow), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := status(t, dir, fmt.Sprintf(`%s "$OUT/delete.py" "$OUT/run.arrows" "$OUT/less.arrows" && judge "$OUT/less.arrows" --short --accept-unproven`, python))
+	if code != 3 || !strings.Contains(stderr, "less.arrows") {
+		t.Errorf("status %d, want 3 naming the file\n%s", code, stderr)
+	}
+}
+
+// deleteRow writes the requests table without its first row, and the rest as it was.
+const deleteRow = `
+import sys, pyarrow as pa
+src = open(sys.argv[1], "rb")
+with open(sys.argv[2], "wb") as out:
+    first = True
+    while True:
+        try:
+            reader = pa.ipc.open_stream(src)
+        except pa.lib.ArrowInvalid:
+            break
+        with pa.ipc.new_stream(out, reader.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as w:
+            for batch in reader:
+                w.write_batch(batch.slice(1) if first else batch)
+                first = False
+`
+
+// pyenv returns a python with pyarrow, Polars and DuckDB.
+func pyenv(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command(filepath.Join(testdata.Root(), "scripts", "pyenv")).CombinedOutput()
+	testdata.Need(t, err == nil, fmt.Sprintf("scripts/pyenv: %v: %s", err, out))
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	return lines[len(lines)-1]
+}

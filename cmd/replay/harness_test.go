@@ -32,6 +32,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asTool) != "" && filepath.Base(os.Args[0]) != "plan" {
 		tool()
 	}
+	if os.Getenv("GORACE") == "" {
+		// Under the race detector each process would sleep for a second as it ends.
+		os.Setenv("GORACE", "atexit_sleep_ms=0")
+	}
 	testscript.Main(m, map[string]func(){
 		"replay": func() { os.Setenv(asTool, "1"); tool() },
 		"plan":   writePlan,

@@ -74,7 +74,6 @@ type drive struct {
 	cause   error // why the status is not complete, as the user is told
 	stopped chan struct{}
 	moved   chan struct{} // holds one: the ledger or a worker's state changed
-	epoch   run.Epoch     // zero before the start
 	clock   clock.Clock
 	begun   bool
 

@@ -17,9 +17,8 @@ type live struct {
 	span        int64   // latest planned instant
 	whole       bool    // the plan is known to its end
 	lag         int64   // worst p99 of a worker's last second
-	cpu         float64 // CPUs used, smoothed by one row of each worker
 	events      int64
-	workers     map[int64]float64
+	workers     map[int64]float64 // CPUs that each used in its last second
 
 	past [rateSpan + 1]point // one a second, newest last
 }

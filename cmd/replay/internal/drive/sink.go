@@ -40,7 +40,7 @@ func (s *sink) batch(r link.Rows) error {
 	return s.keep(s.w.Requests(run.Batch{Message: r.Message, Rows: int64(len(r.Rows))}))
 }
 
-// row adds a row of the parent's own; flush writes what has gathered.
+// row adds a row of the parent's own; close writes those that wait.
 func (s *sink) row(r *run.Request) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,12 +49,6 @@ func (s *sink) row(r *run.Request) error {
 		return s.flushLocked()
 	}
 	return s.err
-}
-
-func (s *sink) flush() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.flushLocked()
 }
 
 func (s *sink) flushLocked() error {

@@ -17,7 +17,6 @@ import (
 // fake is a server that a test bends to its needs.
 type fake struct {
 	models string // body of /v1/models; "": 404
-	status int    // of everything; 0: 200
 	trial  func(w http.ResponseWriter, r *http.Request, body string)
 	trials atomic.Int64
 	key    string // wanted as bearer token; "": none

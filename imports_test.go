@@ -24,7 +24,7 @@ var may = []struct {
 	{"internal/cli", []string{"internal/tty"}},
 	{"internal/codec", nil},
 	{"internal/stats", nil},
-	{"internal/testdata", nil},
+	{"internal/fixture", nil},
 	{"internal/pipe", []string{"internal/codec", "internal/tty", "formats"}},
 	{"internal/sim", []string{"internal/stats"}},
 	{"internal/slo", []string{"formats", "formats/run", "formats/summary"}},

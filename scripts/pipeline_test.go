@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"hydrant/internal/testdata"
+	"hydrant/internal/fixture"
 )
 
 // The archived ten minutes, as counted over the source by an independent program.
@@ -45,7 +45,7 @@ var pipeline struct {
 // replayed runs the pipeline once for all tests and returns the folder of its files.
 func replayed(t *testing.T) string {
 	t.Helper()
-	bin := testdata.Build(t)
+	bin := fixture.Build(t)
 	pipeline.once.Do(func() {
 		pipeline.dir, pipeline.err = os.MkdirTemp("", "hydrant-pipeline-")
 		if pipeline.err != nil {
@@ -74,7 +74,7 @@ func TestMain(m *testing.M) {
 // shell runs one bash line at the module root with the tools on the PATH and OUT set.
 func shell(bin, out, script string) *exec.Cmd {
 	cmd := exec.Command("bash", "-c", script)
-	cmd.Dir = testdata.Root()
+	cmd.Dir = fixture.Root()
 	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "OUT="+out)
 	return cmd
 }
@@ -83,7 +83,7 @@ func shell(bin, out, script string) *exec.Cmd {
 func status(t *testing.T, out, script string) (int, string, string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	cmd := shell(testdata.Build(t), out, "set -o pipefail\n"+script)
+	cmd := shell(fixture.Build(t), out, "set -o pipefail\n"+script)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		if _, ok := err.(*exec.ExitError); !ok {
@@ -164,7 +164,7 @@ var exits = regexp.MustCompile(`(?m)^(\S.*?)\s+# exits (\d+)`)
 
 func TestReadmeCommandsExitAsTheySay(t *testing.T) {
 	dir := replayed(t)
-	readme, err := os.ReadFile(filepath.Join(testdata.Root(), "README.md"))
+	readme, err := os.ReadFile(filepath.Join(fixture.Root(), "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,8 +237,8 @@ with open(sys.argv[2], "wb") as out:
 // pyenv returns a python with pyarrow, Polars and DuckDB.
 func pyenv(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command(filepath.Join(testdata.Root(), "scripts", "pyenv")).CombinedOutput()
-	testdata.Need(t, err == nil, fmt.Sprintf("scripts/pyenv: %v: %s", err, out))
+	out, err := exec.Command(filepath.Join(fixture.Root(), "scripts", "pyenv")).CombinedOutput()
+	fixture.Need(t, err == nil, fmt.Sprintf("scripts/pyenv: %v: %s", err, out))
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	return lines[len(lines)-1]
 }

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"hydrant/internal/testdata"
+	"hydrant/internal/fixture"
 )
 
 // snippet returns a python program from a format's page, as a user would copy it.
 func snippet(t *testing.T, format, name string) string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join(testdata.Root(), "docs", "formats", format+".md"))
+	page, err := os.ReadFile(filepath.Join(fixture.Root(), "docs", "formats", format+".md"))
 	if err != nil {
 		t.Fatal(err)
 	}

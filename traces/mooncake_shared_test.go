@@ -12,13 +12,13 @@ import (
 
 	"hydrant/formats/schedule"
 	"hydrant/internal/codec"
-	"hydrant/internal/testdata"
+	"hydrant/internal/fixture"
 )
 
 // open reads a fixture as Mooncake.
 func open(t testing.TB, rel string, o MooncakeOptions) *Trace {
 	t.Helper()
-	f, err := os.Open(testdata.Shared(t, rel))
+	f, err := os.Open(fixture.Shared(t, rel))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ type spread struct {
 
 func expect(t testing.TB, name string) expected {
 	t.Helper()
-	b, err := os.ReadFile(testdata.Shared(t, "data/expected.json"))
+	b, err := os.ReadFile(fixture.Shared(t, "data/expected.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"hydrant/formats/gpu"
 	"hydrant/internal/cli"
-	"hydrant/internal/testdata"
+	"hydrant/internal/fixture"
 )
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	fake := t.TempDir()
 	cc, err := exec.LookPath("cc")
-	testdata.Need(t, err == nil && cgoEnabled, "the fake NVML needs cgo and a C compiler")
+	fixture.Need(t, err == nil && cgoEnabled, "the fake NVML needs cgo and a C compiler")
 	out, err := exec.Command(cc, "-shared", "-fPIC", "-o", filepath.Join(fake, "libnvidia-ml.so.1"), "internal/nvml/testdata/fake.c").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

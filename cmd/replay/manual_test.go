@@ -12,7 +12,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
-	"hydrant/internal/testdata"
+	"hydrant/internal/fixture"
 )
 
 // The `$` lines of the package comment run as they stand, with the tools on the PATH.
@@ -21,7 +21,7 @@ func TestTheManualRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bin := testdata.Build(t)
+	bin := fixture.Build(t)
 	url, _ := server(t, "--null")
 	dir := t.TempDir()
 	var plan bytes.Buffer
@@ -59,7 +59,7 @@ func TestTheManualRuns(t *testing.T) {
 
 // Every flag has a text and is read; every flag that the page names exists.
 func TestFlagsAndTheirPage(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(testdata.Root(), "docs", "replay.md"))
+	page, err := os.ReadFile(filepath.Join(fixture.Root(), "docs", "replay.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"hydrant/formats/schedule"
 	"hydrant/internal/codec"
-	"hydrant/internal/testdata"
+	"hydrant/internal/fixture"
 )
 
 // recipe reads the "key: value" lines of a recipe file.
@@ -43,7 +43,7 @@ func recipe(t *testing.T, path string) map[string]string {
 // The archived traces are the ones the recipes tell of, and the commands in the recipes
 // make the schedules they tell of.
 func TestArchiveRecipes(t *testing.T) {
-	folder := filepath.Join(testdata.Root(), "traces", "archive")
+	folder := filepath.Join(fixture.Root(), "traces", "archive")
 	recipes, err := filepath.Glob(filepath.Join(folder, "*.recipe"))
 	if err != nil || len(recipes) != 2 {
 		t.Fatalf("recipes = %q, %v; want two", recipes, err)

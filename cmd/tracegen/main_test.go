@@ -11,7 +11,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"hydrant/internal/cli"
-	"hydrant/internal/testdata"
+	"hydrant/internal/fixture"
 )
 
 func TestMain(m *testing.M) {
@@ -27,8 +27,8 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		UpdateScripts:       os.Getenv("HYDRANT_GOLDEN") == "write",
 		Setup: func(e *testscript.Env) error {
-			e.Setenv("ARCHIVE", filepath.Join(testdata.Root(), "traces", "archive"))
-			e.Setenv("GOLDEN", filepath.Join(testdata.Root(), "formats", "schedule", "testdata"))
+			e.Setenv("ARCHIVE", filepath.Join(fixture.Root(), "traces", "archive"))
+			e.Setenv("GOLDEN", filepath.Join(fixture.Root(), "formats", "schedule", "testdata"))
 			e.Setenv("TMPDIR", e.WorkDir)
 			return nil
 		},

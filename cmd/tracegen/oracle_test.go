@@ -10,7 +10,7 @@ import (
 
 	"hydrant/formats/schedule"
 	"hydrant/internal/codec"
-	"hydrant/internal/testdata"
+	"hydrant/internal/fixture"
 )
 
 const conversation = "data/mooncake/conversation_lines_1-6011.jsonl.zst"
@@ -63,7 +63,7 @@ func count(end schedule.Trailer, name string) int64 {
 }
 
 func TestWindowOracles(t *testing.T) {
-	trace := testdata.Shared(t, conversation)
+	trace := fixture.Shared(t, conversation)
 	for _, tt := range []struct {
 		window                            string
 		requests, input, hits, blocks, in int64 // 0: not asserted; in: dropped
@@ -95,7 +95,7 @@ func TestWindowOracles(t *testing.T) {
 
 // Windows that touch take the trace apart without a gap or an overlap.
 func TestWindowsPartition(t *testing.T) {
-	trace := testdata.Shared(t, conversation)
+	trace := fixture.Shared(t, conversation)
 	all, _ := requests(t, made(t, "mooncake", trace))
 	var parts []*schedule.Request
 	for _, w := range []string{":3s", "3s:600s", "600s:1371s", "1371s:"} {
@@ -114,7 +114,7 @@ func TestWindowsPartition(t *testing.T) {
 }
 
 func TestSpeedOracles(t *testing.T) {
-	trace := testdata.Shared(t, conversation)
+	trace := fixture.Shared(t, conversation)
 	plain := made(t, "mooncake", trace)
 	for speed, last := range map[string]int64{"2": 939_000_000_000, "3": 626_000_000_000, "1.5": 1_252_000_000_000} {
 		reqs, end := requests(t, made(t, "mooncake", trace, "--speed", speed))
@@ -141,7 +141,7 @@ func TestSpeedOracles(t *testing.T) {
 // The order of the flags does not matter, and the two commands transform alike: window,
 // then speed, whichever tool does it.
 func TestTransformsCompose(t *testing.T) {
-	trace := testdata.Shared(t, conversation)
+	trace := fixture.Shared(t, conversation)
 	dir := t.TempDir()
 	one := made(t, "mooncake", trace, "--speed", "2", "--window", "600s:1200s")
 	if two := made(t, "mooncake", "--window", "10m:20m", trace, "--speed", "2.0"); !bytes.Equal(one, two) {

@@ -14,10 +14,10 @@ import (
 
 	"hydrant/formats"
 	"hydrant/formats/ipc"
-	"hydrant/internal/testdata"
+	"hydrant/internal/fixture"
 )
 
-func pagePath() string { return filepath.Join(testdata.Root(), "docs", "formats", "gpu.md") }
+func pagePath() string { return filepath.Join(fixture.Root(), "docs", "formats", "gpu.md") }
 
 func page(t *testing.T) string {
 	t.Helper()
@@ -89,10 +89,10 @@ func TestPageExample(t *testing.T) {
 // TestIndependentReader runs the page's program on the golden file.
 func TestIndependentReader(t *testing.T) {
 	var stderr bytes.Buffer
-	env := exec.Command(filepath.Join(testdata.Root(), "scripts", "pyenv"))
+	env := exec.Command(filepath.Join(fixture.Root(), "scripts", "pyenv"))
 	env.Stderr = &stderr
 	py, err := env.Output()
-	testdata.Need(t, err == nil, fmt.Sprintf("scripts/pyenv: %v: %s", err, bytes.TrimSpace(stderr.Bytes())))
+	fixture.Need(t, err == nil, fmt.Sprintf("scripts/pyenv: %v: %s", err, bytes.TrimSpace(stderr.Bytes())))
 	m := regexp.MustCompile("(?s)<!-- run: pyarrow-gpu -->\n```python\n(.*?)```").FindStringSubmatch(page(t))
 	if m == nil {
 		t.Fatal("the page has no program pyarrow-gpu")

@@ -17,10 +17,10 @@ import (
 
 	"hydrant/formats"
 	"hydrant/formats/ipc"
-	"hydrant/internal/testdata"
+	"hydrant/internal/fixture"
 )
 
-func pagePath() string { return filepath.Join(testdata.Root(), "docs", "formats", "run.md") }
+func pagePath() string { return filepath.Join(fixture.Root(), "docs", "formats", "run.md") }
 
 func page(t *testing.T) string {
 	t.Helper()
@@ -124,10 +124,10 @@ func TestPageExample(t *testing.T) {
 func python(t *testing.T) string {
 	t.Helper()
 	var stderr bytes.Buffer
-	cmd := exec.Command(filepath.Join(testdata.Root(), "scripts", "pyenv"))
+	cmd := exec.Command(filepath.Join(fixture.Root(), "scripts", "pyenv"))
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	testdata.Need(t, err == nil, fmt.Sprintf("scripts/pyenv: %v: %s", err, bytes.TrimSpace(stderr.Bytes())))
+	fixture.Need(t, err == nil, fmt.Sprintf("scripts/pyenv: %v: %s", err, bytes.TrimSpace(stderr.Bytes())))
 	return strings.TrimSpace(string(out))
 }
 

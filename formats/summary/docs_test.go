@@ -10,12 +10,12 @@ import (
 	"testing"
 
 	"hydrant/formats"
-	"hydrant/internal/testdata"
+	"hydrant/internal/fixture"
 )
 
 func page(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(testdata.Root(), "docs", "formats", "summary.md"))
+	b, err := os.ReadFile(filepath.Join(fixture.Root(), "docs", "formats", "summary.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,13 +9,13 @@ import (
 
 	"hydrant/formats/run"
 	"hydrant/formats/summary"
-	"hydrant/internal/testdata"
+	"hydrant/internal/fixture"
 )
 
 // The page lists exactly the metrics that a summary has, with their units and
 // formulas, and names every series and gauge.
 func TestPage(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join(testdata.Root(), "docs", "metrics.md"))
+	b, err := os.ReadFile(filepath.Join(fixture.Root(), "docs", "metrics.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

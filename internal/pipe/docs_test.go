@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"hydrant/internal/testdata"
+	"hydrant/internal/fixture"
 )
 
 // docs/pipes.md states figures of this package.
 func TestDocs(t *testing.T) {
-	b, err := os.ReadFile(filepath.Join(testdata.Root(), "docs", "pipes.md"))
+	b, err := os.ReadFile(filepath.Join(fixture.Root(), "docs", "pipes.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

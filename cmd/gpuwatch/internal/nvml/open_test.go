@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hydrant/formats"
-	"hydrant/internal/testdata"
+	"hydrant/internal/fixture"
 )
 
 // TestMain lets the test run itself as a child whose loader finds another library.
@@ -84,7 +84,7 @@ func fake(t *testing.T, flags ...string) string {
 	if err != nil {
 		cc, err = exec.LookPath("gcc")
 	}
-	testdata.Need(t, err == nil, "no C compiler to build the fake library with")
+	fixture.Need(t, err == nil, "no C compiler to build the fake library with")
 	dir := t.TempDir()
 	args := append([]string{"-shared", "-fPIC", "-o", filepath.Join(dir, "libnvidia-ml.so.1"), "testdata/fake.c"}, flags...)
 	if out, err := exec.Command(cc, args...).CombinedOutput(); err != nil {

@@ -15,7 +15,7 @@ import (
 
 	"hydrant/formats/schedule"
 	"hydrant/internal/codec"
-	"hydrant/internal/testdata"
+	"hydrant/internal/fixture"
 	"hydrant/traces"
 )
 
@@ -23,7 +23,7 @@ import (
 func archived(t *testing.T, f func(line int64, r *schedule.Request, block *schedule.Block)) {
 	t.Helper()
 	const name = "mooncake_conversation_first_10min.jsonl.zst"
-	file, err := os.Open(filepath.Join(testdata.Root(), "traces", "archive", name))
+	file, err := os.Open(filepath.Join(fixture.Root(), "traces", "archive", name))
 	if err != nil {
 		t.Fatal(err)
 	}

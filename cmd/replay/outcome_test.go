@@ -29,9 +29,9 @@ func TestEveryOutcome(t *testing.T) {
 		q.OutputTokens = formats.Some(15)
 		requests = append(requests, q)
 	}
-	// Sent just before --duration ends and not done at the end of its grace, with a turn
+	// Sent before --duration ends and not done at the end of its grace, with a turn
 	// that waits for it.
-	late := request(37, 2400*time.Millisecond)
+	late := request(37, 1600*time.Millisecond)
 	late.OutputTokens, late.Last = formats.Some(200), false
 	turn := request(38, 0)
 	turn.AtNS, turn.After, turn.Session, turn.Turn = formats.Int{}, []int64{37}, late.Session, 1

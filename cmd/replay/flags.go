@@ -39,6 +39,7 @@ func flags() []ucli.Flag {
 		&ucli.DurationFlag{Name: "duration", Category: ofLoad, Usage: "end the plan `DURATION` after its start; nothing is sent from then on", DefaultText: "the schedule's"},
 		&ucli.DurationFlag{Name: "warmup", Category: ofLoad, Usage: "leave the first `DURATION` out of the measured window; its requests are sent as all others"},
 		&ucli.DurationFlag{Name: "grace", Category: ofLoad, Value: 30 * time.Second, Usage: "let requests in flight go on for `DURATION` after the sending was stopped"},
+		&ucli.IntFlag{Name: "nice", Category: ofLoad, Value: -10, Usage: "run the workers at niceness `N` where the system grants it; the run says what it granted"},
 		&ucli.DurationFlag{Name: "spin", Category: ofLoad, Usage: "wake `DURATION` before each instant and wait busily; costs CPU", DefaultText: "0s"},
 
 		&ucli.DurationFlag{Name: "connect-timeout", Category: ofLimits, Value: 10 * time.Second, Usage: "end a request that has no connection after `DURATION`; 0 never"},

@@ -50,6 +50,7 @@ type options struct {
 	warmup   time.Duration
 	grace    time.Duration
 	spin     time.Duration
+	nice     int // granted
 
 	connect, firstByte, idle, total time.Duration
 
@@ -180,6 +181,7 @@ func (o *options) parseLoad(c *ucli.Context) error {
 		o.workers = host.Usable()
 	}
 	o.duration, o.warmup, o.grace, o.spin = c.Duration("duration"), c.Duration("warmup"), c.Duration("grace"), c.Duration("spin")
+	o.nice = c.Int("nice")
 	switch {
 	case o.workers < 1 || o.workers > maxWorkers:
 		return cli.Usagef("--workers: got %q, want a whole number from 1 to %d", c.String("workers"), maxWorkers)
@@ -189,9 +191,12 @@ func (o *options) parseLoad(c *ucli.Context) error {
 		return cli.Usagef("--duration: got %q, want more than 0s", o.duration)
 	case o.duration > 0 && o.warmup >= o.duration:
 		return cli.Usagef("--warmup: got %q, want less than --duration %s", o.warmup, o.duration)
+	case o.nice < -20 || o.nice > 19:
+		return cli.Usagef("--nice: got %q, want a whole number from -20 to 19", c.String("nice"))
 	case o.spin > 10*time.Millisecond:
 		return cli.Usagef("--spin: got %q, want at most 10ms", o.spin)
 	}
+	o.nice = host.Grantable(o.nice)
 	return notNegative(map[string]time.Duration{"warmup": o.warmup, "grace": o.grace, "spin": o.spin})
 }
 

@@ -124,7 +124,7 @@ func (o *options) advise(r *drive.Result, warn func(string, ...any)) {
 func (o *options) setup(model string) link.Setup {
 	return link.Setup{GOMAXPROCS: workerProcs, URLs: o.urls, Endpoint: o.endpoint, Prompt: o.prompt, Model: model, Stream: o.stream, PinOutput: o.pin,
 		Chunks: o.chunks == "full", Header: o.header, Seed: o.seed, ConnectNS: int64(o.connect), FirstByteNS: int64(o.firstByte), IdleNS: int64(o.idle),
-		TotalNS: int64(o.total), DurationNS: int64(o.duration), GraceNS: int64(o.grace), CancelPPM: o.cancel.ppm, CancelNS: int64(o.cancel.after), SpinNS: int64(o.spin)}
+		TotalNS: int64(o.total), DurationNS: int64(o.duration), GraceNS: int64(o.grace), CancelPPM: o.cancel.ppm, CancelNS: int64(o.cancel.after), SpinNS: int64(o.spin), Nice: o.nice}
 }
 
 func (o *options) runHeader(schedule []byte, found *preflight.Findings) format.Header {

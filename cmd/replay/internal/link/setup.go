@@ -23,6 +23,7 @@ type Setup struct {
 	GraceNS    int64 // how long requests in flight may go on after a stop
 	CancelPPM  int64 // share of requests the plan cuts short
 	CancelNS   int64 // after this long from dispatch
+	Nice       int   // niceness of the process, as far as the system grants it
 	SpinNS     int64 // woken this much before each instant, then busy
 }
 

@@ -52,6 +52,9 @@ func Main(in io.Reader, out io.Writer) error {
 	}
 	// A terminal or a job scheduler signals the whole group; the parent alone decides.
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM)
+	if err := host.SetNice(s.Nice); err != nil {
+		return fmt.Errorf("worker: niceness %d: %w", s.Nice, err)
+	}
 	runtime.GOMAXPROCS(s.GOMAXPROCS)
 	// Bodies come and go in megabytes: fewer, larger collections.
 	debug.SetGCPercent(200)

@@ -1,6 +1,9 @@
 package clock
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // The two ways of reading are one clock: readings taken in turn never run backwards
 // by more than the resolution of one calibration, however long ago that was.
@@ -50,5 +53,17 @@ func BenchmarkNow(b *testing.B) {
 func BenchmarkMonotonic(b *testing.B) {
 	for b.Loop() {
 		Monotonic()
+	}
+}
+
+func TestBoth(t *testing.T) {
+	c := New(Epoch())
+	before, wallBefore := c.Now(), time.Now().UnixNano()
+	at, wall := c.Both()
+	if after := c.Now(); at < before || at > after {
+		t.Errorf("Both at %d; want between %d and %d", at, before, after)
+	}
+	if d := wall - wallBefore; d < 0 || d > int64(time.Minute) {
+		t.Errorf("Both is %d ns after the wall clock read before it", d)
 	}
 }

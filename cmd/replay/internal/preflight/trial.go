@@ -42,12 +42,13 @@ func try(ctx context.Context, o Options, base, model string, listed []string, f 
 	if limit <= 0 || limit > defaultTrial {
 		limit = defaultTrial
 	}
-	engine := wire.NewHTTP(wire.Options{Clock: clock.New(clock.Epoch()), ConnectTimeout: o.Connect, TotalTimeout: limit})
+	clk := clock.New(clock.Epoch())
+	engine := wire.NewHTTP(wire.Options{Clock: clk, ConnectTimeout: o.Connect, TotalTimeout: limit})
 	defer engine.Close()
 	var row run.Request
 	for i := range int64(trials) {
 		row = run.Request{RequestID: -1 - i}
-		engine.Do(ctx, &wire.Prepared{ID: row.RequestID, URL: base + e.Path, Header: o.Header, Body: body, Endpoint: e, Stream: stream}, &row)
+		wire.Do(ctx, engine, clk, &wire.Prepared{ID: row.RequestID, URL: base + e.Path, Header: o.Header, Body: body, Endpoint: e, Stream: stream}, &row)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

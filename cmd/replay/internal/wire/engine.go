@@ -2,7 +2,7 @@
 // writes down when everything happened.
 //
 // An Engine is the load engine behind one small interface; NewHTTP gives the one on
-// net/http. Engine.Do makes exactly one attempt and fills the sender, receiver,
+// net/http. Engine.Start makes exactly one attempt and fills the sender, receiver,
 // wire, token, outcome and chunk columns of the row, whatever becomes of the
 // request. Stamps are taken on the run's clock: those of the connection below the
 // parser and below TLS, those of events when the events of one read have been
@@ -18,20 +18,57 @@ import (
 
 	"hydrant/cmd/replay/internal/clock"
 	"hydrant/cmd/replay/internal/endpoint"
+	"hydrant/formats"
 	"hydrant/formats/run"
 )
 
-// An Engine performs requests. It is safe for concurrent use, one goroutine per
-// request in flight.
+// An Engine performs requests, and sleeps for the thread that paces them: an engine
+// with an event loop of its own serves its sockets in that sleep.
 type Engine interface {
-	// Do sends p and reads the answer to its end. It fills the columns of row from
-	// conn_asked_ns on (dispatched_ns too when it is null) and always sets Outcome and
-	// EndNS. Cancelling ctx ends the request as cancelled, with the context's
-	// cause in the row's error.
-	Do(ctx context.Context, p *Prepared, row *run.Request)
-	// Close closes idle connections. Requests in flight are left alone.
+	// Start begins p, dispatched at that offset, and returns at once; it is called by
+	// the pacing thread. The engine fills the row's columns from conn_asked_ns on and
+	// always sets Outcome and EndNS. Cancelling ctx ends the request as
+	// cancelled, with the context's cause in the row's error.
+	Start(ctx context.Context, p *Prepared, dispatched int64, f Flight)
+	// Sleep returns at instant ns of CLOCK_MONOTONIC, or after Ring; it may return early
+	// for no reason. The pacing thread calls it.
+	Sleep(ns int64)
+	// Ring ends the present Sleep, or the next one when nobody sleeps. Anybody may call it.
+	Ring()
+	// Close closes idle connections. Requests in flight are left alone. Nobody may
+	// sleep any more.
 	Close()
 }
+
+// A Flight is the other side of a request on its way. Its methods run on any goroutine, or
+// on the pacing thread, and must be quick.
+type Flight interface {
+	// Row returns the row with the columns that the engine does not fill. It is called
+	// once, at the latest when the request has ended: a stream that idles needs no row.
+	Row() *run.Request
+	// Ended takes the complete row, exactly once.
+	Ended(row *run.Request)
+}
+
+// Do performs one request and waits for its end, on an engine that needs no pacing
+// thread. dispatched_ns is now where the row has none.
+func Do(ctx context.Context, e Engine, clk clock.Clock, p *Prepared, row *run.Request) {
+	if !row.DispatchedNS.Valid {
+		row.DispatchedNS = formats.Some(clk.Now())
+	}
+	f := alone{row, make(chan struct{})}
+	e.Start(ctx, p, row.DispatchedNS.V, f)
+	<-f.done
+}
+
+// alone is a flight that somebody waits for.
+type alone struct {
+	row  *run.Request
+	done chan struct{}
+}
+
+func (f alone) Row() *run.Request  { return f.row }
+func (f alone) Ended(*run.Request) { close(f.done) }
 
 // Prepared is one request, ready to be sent: nothing is built on the dispatch path.
 type Prepared struct {
@@ -65,6 +102,7 @@ type Options struct {
 	Proxy    bool        // obey HTTP_PROXY, HTTPS_PROXY and NO_PROXY
 	Secrets  []string    // values that never appear in a row's error text
 	Counters *Counters   // nil: not counted
+	Fault    func(error) // told of a panic that cost a request; nil: nobody is
 }
 
 // DefaultLineCap bounds one line and one event of a stream: no server sends such a

@@ -6,8 +6,10 @@ import (
 	"net/http"
 	"sync"
 
+	"hydrant/cmd/replay/internal/pace"
 	"hydrant/formats"
 	"hydrant/formats/run"
+	"hydrant/internal/cli"
 )
 
 // httpEngine is the Engine on net/http.
@@ -17,6 +19,7 @@ type httpEngine struct {
 	counters *Counters
 	pool     pool
 	buffers  sync.Pool // of *[readSize]byte
+	alarm    pace.Alarm
 }
 
 // readSize is how much of a body one read takes. A stream holds a buffer for as long as
@@ -59,11 +62,29 @@ func NewHTTP(o Options) Engine {
 // Close closes idle connections.
 func (e *httpEngine) Close() { e.pool.close() }
 
-// Do makes one attempt.
-func (e *httpEngine) Do(parent context.Context, p *Prepared, row *run.Request) {
-	if !row.DispatchedNS.Valid {
-		row.DispatchedNS = formats.Some(e.o.Clock.Now())
-	}
+// Sleep and Ring are those of an alarm: the requests have goroutines of their own.
+func (e *httpEngine) Sleep(ns int64) { e.alarm.Sleep(ns) }
+
+func (e *httpEngine) Ring() { e.alarm.Ring() }
+
+// Start makes one attempt in a goroutine of its own. A panic costs that request only.
+func (e *httpEngine) Start(ctx context.Context, p *Prepared, dispatched int64, f Flight) {
+	go func() {
+		row := f.Row()
+		row.DispatchedNS = formats.Some(dispatched)
+		if err := cli.Guard(func() error { e.do(ctx, p, row); return nil }); err != nil {
+			row.Outcome, row.Error = run.Truncated, err.Error()
+			row.EndNS = formats.Some(e.o.Clock.Now())
+			if e.o.Fault != nil {
+				e.o.Fault(err)
+			}
+		}
+		f.Ended(row)
+	}()
+}
+
+// do makes one attempt.
+func (e *httpEngine) do(parent context.Context, p *Prepared, row *run.Request) {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer cancel(nil)
 	a := &attempt{e: e, p: p, row: row, cancel: cancel}

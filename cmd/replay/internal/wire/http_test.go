@@ -252,7 +252,7 @@ func TestCancelled(t *testing.T) {
 				return hold(c)
 			})
 			row := &run.Request{}
-			engine(t, Options{}).Do(ctx, prepared(t, s.url()), row)
+			perform(ctx, engine(t, Options{}), prepared(t, s.url()), row)
 			checkRow(t, row)
 			if row.Outcome != run.Cancelled || row.Error != stop.Error() {
 				t.Errorf("outcome %s %q; want cancelled with its cause", row.Outcome, row.Error)
@@ -264,7 +264,7 @@ func TestCancelled(t *testing.T) {
 		cancel()
 		s := serve(t, say(whole(good...)))
 		row := &run.Request{}
-		engine(t, Options{}).Do(ctx, prepared(t, s.url()), row)
+		perform(ctx, engine(t, Options{}), prepared(t, s.url()), row)
 		checkRow(t, row)
 		if row.Outcome != run.Cancelled || s.requests.Load() != 0 {
 			t.Errorf("outcome %s, %d requests; want cancelled and none", row.Outcome, s.requests.Load())

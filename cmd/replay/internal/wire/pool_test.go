@@ -121,7 +121,7 @@ func TestOneHangsOthersPass(t *testing.T) {
 		p := prepared(t, s.url())
 		p.ID = 0
 		row := &run.Request{}
-		e.Do(ctx, p, row)
+		perform(ctx, e, p, row)
 		if row.Outcome != run.Cancelled {
 			t.Errorf("hung request: %s", row.Outcome)
 		}
@@ -252,7 +252,7 @@ func BenchmarkAnswer(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var row run.Request
-		e.Do(context.Background(), p, &row)
+		perform(context.Background(), e, p, &row)
 		if row.Outcome != run.OK {
 			b.Fatal(row.Outcome, row.Error)
 		}

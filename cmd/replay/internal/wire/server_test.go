@@ -173,11 +173,16 @@ func prepared(t testing.TB, url string) *Prepared {
 	return &Prepared{ID: 7, URL: url, Body: []byte(`{"model":"m"}`), Endpoint: chat(t), Stream: true, Chunks: true}
 }
 
+// perform performs one request on either engine.
+func perform(ctx context.Context, e Engine, p *Prepared, row *run.Request) {
+	Do(ctx, e, e.(*httpEngine).o.Clock, p, row)
+}
+
 // do performs one request and checks what holds for every row.
 func do(t testing.TB, e Engine, p *Prepared) *run.Request {
 	t.Helper()
 	row := &run.Request{RequestID: p.ID}
-	e.Do(context.Background(), p, row)
+	perform(context.Background(), e, p, row)
 	checkRow(t, row)
 	return row
 }

@@ -2,12 +2,10 @@ package worker
 
 import (
 	"hydrant/cmd/replay/internal/link"
-	"hydrant/formats"
 	"hydrant/formats/run"
-	"hydrant/internal/cli"
 )
 
-// dispatch hands a request that is due to its own goroutine. It runs on the pacer's
+// dispatch hands a request that is due to the engine. It runs on the pacer's
 // thread and does nothing that can wait.
 func (w *worker) dispatch(f *flight, now int64) {
 	if d := w.setup.DurationNS; d > 0 && now >= d {
@@ -18,32 +16,29 @@ func (w *worker) dispatch(f *flight, now int64) {
 	if !ok {
 		return
 	}
-	go w.fly(f, now)
+	f.w, f.dispatched = w, now
+	w.engine.Start(w.ctx, f.prepared, now, f)
 	w.tally.dispatch(now - f.due)
 	w.stamps.add(link.Stamp{ID: f.job.Request.ID, DueNS: f.due, DispatchedNS: now})
 }
 
-// fly sends a request and sees it to its end.
-func (w *worker) fly(f *flight, now int64) {
-	row := f.row(int64(w.setup.Worker))
-	row.DispatchedNS = formats.Some(now)
-	err := cli.Guard(func() error {
-		w.engine.Do(w.ctx, f.prepared, row)
-		return nil
-	})
-	if err != nil {
-		row.Outcome, row.Error = run.Truncated, err.Error()
-		_ = w.out.WriteJSON(link.KindFault, link.Fault{Text: err.Error()})
-	}
-	if !row.EndNS.Valid {
-		row.EndNS = formats.Some(w.now())
-	}
+// Row returns the row of a request on its way, for the engine to fill.
+func (f *flight) Row() *run.Request { return f.row(int64(f.w.setup.Worker)) }
+
+// Ended sees a request to its end.
+func (f *flight) Ended(row *run.Request) {
+	w := f.w
 	w.composer.learn(f, row)
 	f.prepared = nil
 	w.tally.complete(row)
 	w.board.landed(f, row.EndNS.V, true)
 	w.rows.put(row)
 	w.board.reported()
+}
+
+// fault tells the parent of a panic that cost a request.
+func (w *worker) fault(err error) {
+	_ = w.out.WriteJSON(link.KindFault, link.Fault{Text: err.Error()})
 }
 
 // giveUp makes the row of a request that is never sent.

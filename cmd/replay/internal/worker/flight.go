@@ -9,9 +9,12 @@ import (
 )
 
 // flight is one planned request on its way through the worker. Its fields are guarded
-// by board.mu until it is dispatched; from then on they belong to its goroutine.
+// by board.mu until it is dispatched; from then on they belong to the engine.
 type flight struct {
 	job *link.Job
+
+	w          *worker // set when dispatched
+	dispatched int64
 
 	waits   int       // predecessors that have not ended
 	next    []*flight // who waits for this one
@@ -46,6 +49,9 @@ func (f *flight) row(worker int64) *run.Request {
 	}
 	if f.release {
 		row.DueNS = formats.Some(f.due)
+	}
+	if f.w != nil {
+		row.DispatchedNS = formats.Some(f.dispatched)
 	}
 	if f.prepared != nil {
 		row.PreparedNS = formats.Some(f.preparedNS)

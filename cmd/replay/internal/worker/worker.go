@@ -73,7 +73,6 @@ func Main(in io.Reader, out io.Writer) error {
 type worker struct {
 	setup     link.Setup
 	out       *link.Writer
-	alarm     pace.Alarm
 	clock     atomic.Pointer[clock.Clock] // nil before the start
 	epoch     run.Epoch
 	queue     *pace.Queue[*flight]
@@ -89,6 +88,7 @@ type worker struct {
 	ctx    context.Context // of the requests in flight
 	cancel context.CancelCauseFunc
 
+	pacing  sync.WaitGroup
 	ticker  *ticker // nil before the start
 	ticking sync.WaitGroup
 	quit    chan struct{}
@@ -98,7 +98,7 @@ type worker struct {
 func newWorker(s link.Setup, out *link.Writer, engine func(wire.Options) wire.Engine) (*worker, error) {
 	w := &worker{setup: s, out: out, newEngine: engine, rows: newRows(out), stamps: newStamps(out),
 		quit: make(chan struct{}), broken: make(chan error, 16)}
-	w.queue = pace.New[*flight](w.now, w.sleep, w.alarm.Ring)
+	w.queue = pace.New[*flight](w.now, w.sleep, w.ring)
 	w.board = newBoard(w.now, w.queue, w.giveUp)
 	w.ctx, w.cancel = context.WithCancelCause(context.Background())
 	var err error
@@ -118,7 +118,14 @@ func (w *worker) sleep(ns int64) {
 	if ns != pace.Forever {
 		ns += w.epoch.MonotonicNS - w.setup.SpinNS
 	}
-	w.alarm.Sleep(ns)
+	w.engine.Sleep(ns)
+}
+
+// ring wakes the pacer, which does not sleep before the start.
+func (w *worker) ring() {
+	if w.clock.Load() != nil {
+		w.engine.Ring()
+	}
 }
 
 // run serves the parent until every job has a row.
@@ -143,6 +150,7 @@ func (w *worker) run(frames *link.Reader, first run.Epoch) error {
 	if err := <-encoded; err != nil {
 		return err
 	}
+	w.pacing.Wait()
 	if w.engine != nil {
 		w.engine.Close()
 	}
@@ -215,7 +223,6 @@ func (w *worker) start(e run.Epoch) {
 	}
 	c := clock.New(e)
 	w.epoch = e
-	w.clock.Store(&c)
 	w.engine = w.newEngine(wire.Options{
 		Clock:            c,
 		ConnectTimeout:   time.Duration(w.setup.ConnectNS),
@@ -224,11 +231,15 @@ func (w *worker) start(e run.Epoch) {
 		TotalTimeout:     time.Duration(w.setup.TotalNS),
 		Secrets:          secrets(w.setup.Header),
 		Counters:         &w.counters,
+		Fault:            w.fault,
 	})
+	w.clock.Store(&c)
 	if d := w.setup.DurationNS; d > 0 {
 		time.AfterFunc(time.Duration(d-c.Now()), w.endDuration)
 	}
+	w.pacing.Add(1)
 	w.background(func() error {
+		defer w.pacing.Done()
 		pace.Pin()
 		w.queue.Run(w.dispatch)
 		return nil

@@ -12,19 +12,34 @@ import (
 
 	"hydrant/cmd/replay/internal/clock"
 	"hydrant/cmd/replay/internal/link"
+	"hydrant/cmd/replay/internal/pace"
 	"hydrant/cmd/replay/internal/wire"
 	"hydrant/formats"
 	"hydrant/formats/run"
 	"hydrant/formats/schedule"
+	"hydrant/internal/cli"
 )
 
 // engine answers without a server.
 type engine struct {
+	pace.Alarm
 	clock clock.Clock
+	fault func(error)
 	do    func(ctx context.Context, p *wire.Prepared, row *run.Request)
 }
 
-func (e *engine) Do(ctx context.Context, p *wire.Prepared, row *run.Request) {
+func (e *engine) Start(ctx context.Context, p *wire.Prepared, _ int64, f wire.Flight) {
+	go func() {
+		row := f.Row()
+		if err := cli.Guard(func() error { e.answer(ctx, p, row); return nil }); err != nil {
+			row.Outcome, row.EndNS = run.Truncated, formats.Some(e.clock.Now())
+			e.fault(err)
+		}
+		f.Ended(row)
+	}()
+}
+
+func (e *engine) answer(ctx context.Context, p *wire.Prepared, row *run.Request) {
 	row.Outcome = run.OK
 	row.ConnAskedNS = formats.Some(e.clock.Now())
 	if e.do != nil {
@@ -56,7 +71,7 @@ func employ(t *testing.T, s link.Setup, do func(ctx context.Context, p *wire.Pre
 	t.Helper()
 	in, toWorker := io.Pipe()
 	fromWorker, out := io.Pipe()
-	w, err := newWorker(s, link.NewWriter(out), func(o wire.Options) wire.Engine { return &engine{clock: o.Clock, do: do} })
+	w, err := newWorker(s, link.NewWriter(out), func(o wire.Options) wire.Engine { return &engine{clock: o.Clock, fault: o.Fault, do: do} })
 	if err != nil {
 		t.Fatal(err)
 	}

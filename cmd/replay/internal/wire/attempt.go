@@ -31,7 +31,8 @@ type attempt struct {
 	phase *time.Timer  // the limit of the present phase
 	wrote atomic.Int64 // stamp of the request handed to the transport's connection whole, 0 before
 
-	stream stream
+	stream *stream // nil before the answer is read
+	drains bool    // [DONE] has come
 }
 
 // start starts the timers that run over the whole request.
@@ -183,11 +184,8 @@ func (a *attempt) end(outcome, text string) {
 	row.Outcome = outcome
 	row.Error = clip(text, a.secrets(text))
 	if c := a.own(); c != nil {
-		t := c.since()
-		row.BytesSent = formats.Some(t.sent)
-		row.BytesReceived = formats.Some(t.received)
-		row.Reads = formats.Some(t.reads)
-		early := c.early.Load()
+		c.since().fill(row)
+		early := c.cameEarly()
 		// an answer that did not come early proves the request was written
 		if a.wrote.Load() != 0 || row.HeadersNS.Valid && !early {
 			row.WriteDoneNS = stamp(c.writeDone())

@@ -85,6 +85,8 @@ type Prepared struct {
 
 	KeepReply bool   // whether to collect the answer's text
 	Reply     []byte // out: the answer's text, reasoning left out; valid until p is used again
+
+	stall func(event int64) // for tests: called in the middle of reading, at each token event from 1
 }
 
 // Options of an engine. Timeouts are limits with their own outcome each; 0 means none.
@@ -118,4 +120,5 @@ type Counters struct {
 	Sent        atomic.Int64 // bytes
 	Events      atomic.Int64
 	TokenEvents atomic.Int64
+	ReadDelay   Delays // from the kernel's stamp to the parsed token event, ns
 }

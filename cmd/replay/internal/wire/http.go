@@ -101,7 +101,7 @@ func (e *httpEngine) do(parent context.Context, p *Prepared, row *run.Request) {
 
 	resp, err := a.send(ctx, req)
 	if err != nil {
-		outcome, text := ended(ctx)
+		outcome, text := ended(causeOf(ctx))
 		if outcome == "" {
 			outcome, text = e.limits.unanswered(err, a.link)
 		}

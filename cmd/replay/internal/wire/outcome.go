@@ -48,15 +48,21 @@ var errDrained = errors.New("the answer has ended")
 // errPlanned cuts an answer as the plan says.
 var errPlanned = &limit{outcome: run.CancelledPlanned, text: "cut as planned"}
 
-// ended returns the outcome of a request that was ended from outside, by a timer, the
-// plan or the run; "" when it was not.
-func ended(ctx context.Context) (outcome, text string) {
+// causeOf returns why ctx was ended, nil when it was not.
+func causeOf(ctx context.Context) error {
 	if ctx.Err() == nil {
-		return "", ""
+		return nil
 	}
-	cause := context.Cause(ctx)
+	return context.Cause(ctx)
+}
+
+// ended returns the outcome of a request that was ended from outside for a cause: by a
+// timer, the plan or the run; "" when it was not.
+func ended(cause error) (outcome, text string) {
 	var l *limit
 	switch {
+	case cause == nil:
+		return "", ""
 	case errors.Is(cause, errDrained):
 		return "", ""
 	case errors.As(cause, &l):

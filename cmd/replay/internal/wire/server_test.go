@@ -15,6 +15,8 @@ import (
 
 	"hydrant/cmd/replay/internal/clock"
 	"hydrant/cmd/replay/internal/endpoint"
+	"hydrant/cmd/replay/internal/kernel"
+	"hydrant/formats"
 	"hydrant/formats/run"
 )
 
@@ -164,18 +166,28 @@ func engine(t testing.TB, o Options) Engine {
 	if o.TotalTimeout == 0 {
 		o.TotalTimeout = time.Minute
 	}
+	warm()
 	e := NewHTTP(o)
 	t.Cleanup(e.Close)
 	return e
 }
 
+// warm has the kernel stamp from now on. It returns whether it does.
+var warm = sync.OnceValue(func() bool {
+	_, works, err := kernel.Warm()
+	return works && err == nil
+})
+
 func prepared(t testing.TB, url string) *Prepared {
 	return &Prepared{ID: 7, URL: url, Body: []byte(`{"model":"m"}`), Endpoint: chat(t), Stream: true, Chunks: true}
 }
 
+// clockOf returns the clock of an engine.
+func clockOf(e Engine) clock.Clock { return e.(*httpEngine).o.Clock }
+
 // perform performs one request on either engine.
 func perform(ctx context.Context, e Engine, p *Prepared, row *run.Request) {
-	Do(ctx, e, e.(*httpEngine).o.Clock, p, row)
+	Do(ctx, e, clockOf(e), p, row)
 }
 
 // do performs one request and checks what holds for every row.
@@ -211,6 +223,26 @@ func checkRow(t testing.TB, r *run.Request) {
 			t.Errorf("%s at %d is before %s at %d", s.name, at, name, last)
 		}
 		last, name = at, s.name
+	}
+	for _, k := range [...]struct {
+		name         string
+		kernel, user formats.Int
+	}{{"first_byte", r.FirstByteKernelNS, r.FirstByteNS}, {"first_token", r.FirstTokenKernelNS, r.FirstTokenNS},
+		{"first_answer", r.FirstAnswerKernelNS, r.FirstAnswerNS}, {"last_token", r.LastTokenKernelNS, r.LastTokenNS}} {
+		if k.kernel.Valid && (!k.user.Valid || k.kernel.V > k.user.V) {
+			t.Errorf("%s: kernel %v, user %v; want the kernel first", k.name, k.kernel, k.user)
+		}
+		if k.kernel.Valid && r.EarlyResponse.Or(0) == 0 && k.kernel.V < r.WriteDoneNS.Or(k.kernel.V) {
+			t.Errorf("%s: kernel %v before write_done %v", k.name, k.kernel, r.WriteDoneNS)
+		}
+	}
+	if d := r.ChunkDelayUS; d != nil && int64(len(d)) != r.TokenEvents.Or(0) {
+		t.Errorf("%d delays for %v token events", len(d), r.TokenEvents)
+	}
+	for i, d := range r.ChunkDelayUS {
+		if d.Valid && d.V < 0 {
+			t.Errorf("delay %d is %d µs", i, d.V)
+		}
 	}
 	if len(r.Error) > maxError {
 		t.Errorf("error text of %d bytes", len(r.Error))

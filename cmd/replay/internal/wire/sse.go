@@ -20,22 +20,33 @@ func (e *TooLongError) Error() string {
 // arrive and hands on an event in the feed that completes it: an event ends at the
 // first byte of its blank line's end, so a CR is not held back for the LF that may
 // follow. An event that the stream does not complete is discarded.
+//
+// What a feed completes is not copied: only the beginning of a line or event whose rest
+// comes with a later feed is kept.
 type sse struct {
 	limit int // longest line, and longest data of one event
 
 	line    []byte // the unfinished line, empty when the last feed ended with a line
 	data    []byte // data of the event so far, a LF behind each line of it
+	one     []byte // the only data line so far, while it lies in the bytes being fed
 	typ     []byte // type of the event so far
-	hasData bool
-	skipLF  bool // the last byte was a CR: a LF belongs to it
-	started bool // the byte order mark is behind us
+	named   string // the last type, so that a repeated one is not allocated again
+	hasData bool   // in one when that is not nil, else in data
+	skipLF  bool   // the last byte was a CR: a LF belongs to it
+	started bool   // the byte order mark is behind us
 }
 
 func newSSE(limit int) *sse {
+	s := new(sse)
+	s.init(limit)
+	return s
+}
+
+func (s *sse) init(limit int) {
 	if limit <= 0 {
 		limit = DefaultLineCap
 	}
-	return &sse{limit: limit}
+	*s = sse{limit: limit}
 }
 
 // feed takes the next bytes and calls event for each event they complete. typ is
@@ -62,11 +73,12 @@ func (s *sse) feed(p []byte, event func(typ string, data []byte) error) error {
 			if len(s.line) > s.limit {
 				return &TooLongError{What: "line", Cap: s.limit}
 			}
-			return nil
+			break
 		}
 		line := p[:end]
 		p = p[end+1:]
-		if len(s.line) > 0 {
+		kept := len(s.line) > 0
+		if kept {
 			s.line = append(s.line, line...)
 			line = s.line
 		}
@@ -80,8 +92,12 @@ func (s *sse) feed(p []byte, event func(typ string, data []byte) error) error {
 		if err := s.take(line, event); err != nil {
 			return err
 		}
-		s.line = s.line[:0]
+		if kept {
+			s.keep()
+			s.line = s.line[:0]
+		}
 	}
+	s.keep()
 	return nil
 }
 
@@ -90,6 +106,14 @@ func head(p []byte, end int) []byte {
 		return p
 	}
 	return p[:end]
+}
+
+// keep copies the data line that lies in bytes about to go away.
+func (s *sse) keep() {
+	if s.one != nil {
+		s.data = append(append(s.data, s.one...), '\n')
+		s.one = nil
+	}
 }
 
 // take processes one whole line.
@@ -103,10 +127,15 @@ func (s *sse) take(line []byte, event func(string, []byte) error) error {
 	}
 	switch string(name) { // a comment has no name; id and retry do not concern us
 	case "data":
-		if len(s.data)+len(value) > s.limit {
+		if len(s.data)+len(s.one)+len(value) > s.limit {
 			return &TooLongError{What: "event", Cap: s.limit}
 		}
-		s.data = append(append(s.data, value...), '\n')
+		if !s.hasData && len(value) > 0 {
+			s.one = value
+		} else {
+			s.keep()
+			s.data = append(append(s.data, value...), '\n')
+		}
 		s.hasData = true
 	case "event":
 		s.typ = append(s.typ[:0], value...)
@@ -120,10 +149,17 @@ func (s *sse) dispatch(event func(string, []byte) error) error {
 	if s.hasData {
 		typ := ""
 		if len(s.typ) > 0 {
-			typ = string(s.typ)
+			if string(s.typ) != s.named {
+				s.named = string(s.typ)
+			}
+			typ = s.named
 		}
-		err = event(typ, s.data[:len(s.data)-1])
+		data := s.one
+		if data == nil {
+			data = s.data[:len(s.data)-1]
+		}
+		err = event(typ, data)
 	}
-	s.typ, s.data, s.hasData = s.typ[:0], s.data[:0], false
+	s.typ, s.data, s.one, s.hasData = s.typ[:0], s.data[:0], nil, false
 	return err
 }

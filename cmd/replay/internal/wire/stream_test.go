@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hydrant/cmd/replay/internal/clock"
+	"hydrant/cmd/replay/internal/endpoint"
 	"hydrant/formats"
 	"hydrant/formats/run"
 )
@@ -23,22 +24,22 @@ import (
 // returns the row and the reply.
 func answered(t testing.TB, stream bool, limit int, err error, pieces ...string) (*run.Request, string) {
 	t.Helper()
-	ctx, cancel := context.WithCancelCause(context.Background())
-	defer cancel(nil)
 	p := &Prepared{Endpoint: chat(t), Stream: stream, Chunks: true, KeepReply: true}
 	e := NewHTTP(Options{Clock: clock.New(clock.Epoch()), LineCap: limit}).(*httpEngine)
-	a := &attempt{e: e, p: p, row: &run.Request{}, cancel: cancel}
-	defer a.arm(0, nil)
-	a.stream.init(a)
+	a := &attempt{e: e, p: p, row: &run.Request{}}
+	s := a.listen(new(endpoint.Event))
 	for _, piece := range pieces {
 		a.firstByte()
-		if fault := a.stream.take([]byte(piece)); fault != nil {
+		if fault := s.take([]byte(piece), arrival{}); fault != nil {
 			err = fault
 			break
 		}
 	}
+	a.arm(0, nil)
 	a.row.HTTPStatus = formats.Some(200)
-	a.end(a.stream.outcome(ctx, err))
+	outcome, text := s.outcome(nil, err)
+	s.fill(a.row)
+	a.end(outcome, text)
 	checkRow(t, a.row)
 	return a.row, string(p.Reply)
 }
@@ -324,11 +325,11 @@ func TestEnded(t *testing.T) {
 	} {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		cancel(c.cause)
-		if got, _ := ended(ctx); got != c.want {
+		if got, _ := ended(causeOf(ctx)); got != c.want {
 			t.Errorf("ended by %v is %q; want %q", c.cause, got, c.want)
 		}
 	}
-	if got, _ := ended(context.Background()); got != "" {
+	if got, _ := ended(nil); got != "" {
 		t.Errorf("not ended is %q", got)
 	}
 }

@@ -63,6 +63,7 @@ func (t *ticker) write() error {
 	reads, events := t.counters.Reads.Load(), t.counters.TokenEvents.Load()
 	c.Reads, c.TokenEvents = formats.Some(reads-t.lastReads), formats.Some(events-t.lastTokenEvs)
 	t.lastReads, t.lastTokenEvs = reads, events
+	c.ReadDelayP99NS = t.counters.ReadDelay.TakeP99()
 	c.HiccupThreadP999NS = formats.Some(t.thread.take())
 	c.HiccupGoroutineP999NS = formats.Some(t.goroutine.take())
 	c.BacklogRows = formats.Some(t.backlog())

@@ -18,6 +18,7 @@ import (
 
 	"hydrant/cmd/replay/internal/clock"
 	"hydrant/cmd/replay/internal/host"
+	"hydrant/cmd/replay/internal/kernel"
 	"hydrant/cmd/replay/internal/link"
 	"hydrant/cmd/replay/internal/pace"
 	"hydrant/cmd/replay/internal/wire"
@@ -58,6 +59,11 @@ func Main(in io.Reader, out io.Writer) error {
 	runtime.GOMAXPROCS(s.GOMAXPROCS)
 	// Bodies come and go in megabytes: fewer, larger collections.
 	debug.SetGCPercent(200)
+	// without stamps the kernel's columns are null
+	warm, _, err := kernel.Warm()
+	if err == nil {
+		defer warm.Close()
+	}
 	w, err := newWorker(s, link.NewWriter(out), func(o wire.Options) wire.Engine { return wire.NewHTTP(o) })
 	if err != nil {
 		return err

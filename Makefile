@@ -12,10 +12,10 @@ UNITS        = $$($(GO) list ./... | grep -v '^hydrant/scripts$$')
 GOFILES     := $(shell find cmd formats traces internal -name '*.go' -not -name '*_test.go' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint fuzz bench golden demo clean
+.PHONY: help build test race lint fuzz bench microbench golden demo clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: bin/gpuwatch $(TOOLS:%=bin/%) ## build the five tools into bin/
 
@@ -44,7 +44,14 @@ lint: ## gofmt, go vet and staticcheck at a pinned version
 fuzz: ## run each fuzz target for FUZZTIME (5s)
 	scripts/fuzz $(FUZZTIME)
 
-bench: ## run the benchmarks
+ROUNDS ?= 5
+ONLY   ?=
+# Wants a quiet Linux host with 2 CPUs of its own; ONLY names scenarios of scripts/bench.
+bench: bin/replay ## measure against the floor programs and write docs/performance.md; ROUNDS=1 for a look
+	@mkdir -p .cache && $(GO) build -o .cache/bench ./scripts/bench
+	.cache/bench bin $(ROUNDS) $(if $(ONLY),-,docs/performance.md) $(ONLY)
+
+microbench: ## run the benchmarks of single packages
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
 golden: ## write golden files again; read the diff before you commit it

@@ -40,6 +40,7 @@ var may = []struct {
 	{"cmd/replay/...", []string{"formats/schedule", "formats/run", "internal/sim"}},
 	{"cmd/gpuwatch/...", []string{"formats/gpu"}},
 	{"cmd/reduce/...", []string{"formats/run", "formats/gpu", "formats/summary", "internal/fold", "internal/slo"}},
+	{"scripts/bench/...", []string{"formats", "formats/run", "formats/schedule"}},
 	{"cmd/judge/...", []string{"formats/schedule", "formats/run", "formats/gpu", "formats/summary", "formats/verdict", "internal/fold", "internal/slo"}},
 }
 

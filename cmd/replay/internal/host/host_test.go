@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -84,14 +85,23 @@ func TestCountersOfTheKernel(t *testing.T) {
 }
 
 func TestThreadsAreDifferencedById(t *testing.T) {
-	m := &Meter{}
-	read := func(tasks map[string]string) (formats.Int, formats.Int) {
-		files := map[string]string{"self/task/0/none": ""}
-		for id, v := range tasks {
-			files["self/task/"+id+"/schedstat"] = v
+	k := tasks{dir: filepath.Join(t.TempDir(), "task")}
+	defer k.close()
+	read := func(all map[string]string) (formats.Int, formats.Int) {
+		t.Helper()
+		old, _ := os.ReadDir(k.dir)
+		for _, e := range old {
+			if _, ok := all[e.Name()]; !ok {
+				os.RemoveAll(filepath.Join(k.dir, e.Name()))
+			}
 		}
-		m.proc = tree(t, files)
-		return m.threads()
+		for id, v := range all {
+			name := filepath.Join(k.dir, id, "schedstat")
+			if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(v), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return k.read()
 	}
 	if w, s := read(map[string]string{"1": "9 100 10\n", "2": "9 50 5\n"}); w != formats.Some(150) || s != formats.Some(15) {
 		t.Errorf("first = %v, %v; want 150, 15", w, s)
@@ -100,14 +110,22 @@ func TestThreadsAreDifferencedById(t *testing.T) {
 	if w, s := read(map[string]string{"1": "9 130 12\n", "3": "9 7 1\n"}); w != formats.Some(37) || s != formats.Some(3) {
 		t.Errorf("second = %v, %v; want 37, 3", w, s)
 	}
-	// 3 ended and its id came back on a new thread.
+	if len(k.open) != 2 {
+		t.Errorf("%d files open; want those of the 2 threads that live", len(k.open))
+	}
+	// 3 ended and its id came back on a new thread: the open file tells nothing any more.
+	k.open["3"].file.Close()
 	if w, s := read(map[string]string{"1": "9 130 12\n", "3": "9 2 1\n"}); w != formats.Some(2) || s != formats.Some(1) {
 		t.Errorf("third = %v, %v; want 2, 1", w, s)
+	}
+	if w, s := read(map[string]string{"1": "no statistics\n"}); w.Valid || s.Valid {
+		t.Errorf("without statistics = %v, %v; want null", w, s)
 	}
 }
 
 func TestMeterCountsThisProcess(t *testing.T) {
 	m := NewMeter()
+	defer m.Close()
 	deadline := time.Now().Add(10 * time.Second)
 	for {
 		var c run.Client

@@ -6,10 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,7 +23,8 @@ type attempt struct {
 	row    *run.Request
 	cancel context.CancelCauseFunc
 	body   *body
-	link   *link // nil before there is one
+	socket string // path of the Unix socket to send to; "": TCP
+	link   *link  // nil before there is one
 
 	phase *time.Timer  // the limit of the present phase
 	wrote atomic.Int64 // stamp of the request handed to the transport's connection whole, 0 before
@@ -68,70 +66,49 @@ func (a *attempt) arm(d time.Duration, cause error) {
 // request makes the HTTP request. Nothing of it is shared with another attempt but the
 // values of p.Header.
 func (a *attempt) request() (*http.Request, error) {
-	u, err := url.Parse(a.p.URL)
+	t, err := targetOf(a.p.URL)
 	if err != nil {
-		var bad *url.Error // its text would repeat the URL
-		if errors.As(err, &bad) {
-			err = bad.Err
-		}
 		return nil, err
 	}
-	h := make(http.Header, len(a.p.Header)+4)
-	for k, v := range a.p.Header {
-		h[http.CanonicalHeaderKey(k)] = v
-	}
-	set := func(key, value string) {
-		if _, given := h[key]; !given {
-			h[key] = []string{value}
-		}
-	}
-	h["Accept-Encoding"] = []string{"identity"}
+	a.socket = t.socket
+	h, host := headerOf(a.p, t.url)
 	h["X-Request-Id"] = []string{strconv.FormatInt(a.p.ID, 10)}
-	set("Content-Type", "application/json")
-	set("User-Agent", "hydrant")
-	if a.p.Stream {
-		set("Accept", "text/event-stream, application/json")
-	} else {
-		set("Accept", "application/json")
-	}
-	if user := u.User; user != nil {
-		password, _ := user.Password()
-		basic := http.Request{Header: http.Header{}}
-		basic.SetBasicAuth(user.Username(), password)
-		set("Authorization", basic.Header.Get("Authorization"))
-	}
 	a.body = &body{b: a.p.Body}
-	req := &http.Request{
-		Method: http.MethodPost, URL: u, Host: u.Host, Header: h,
+	return &http.Request{
+		Method: http.MethodPost, URL: t.url, Host: host, Header: h,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Body: a.body, ContentLength: int64(len(a.p.Body)),
-	}
-	if host := h.Get("Host"); host != "" {
-		req.Host = host
-	}
-	return req, nil
+	}, nil
 }
 
 // send gets a connection and sends the request on it. A kept connection that turns out
-// to be closed before a byte of the request was taken is replaced: nothing was sent, so
-// that is no second attempt.
+// to be closed, or with HTTP/2 going away, before a byte of the request was taken is
+// replaced: nothing was sent, so that is no second attempt.
 func (a *attempt) send(ctx context.Context, req *http.Request) (*http.Response, error) {
 	a.row.ConnAskedNS = formats.Some(a.e.o.Clock.Now())
 	a.arm(a.e.o.ConnectTimeout, a.e.limits.connect)
 	for {
-		l, opened, err := a.e.pool.get(ctx, req.URL)
+		l, opened, err := a.e.pool.get(ctx, target{req.URL, a.socket})
 		if err != nil {
 			a.arm(0, nil)
 			return nil, err
 		}
 		a.connected(l, opened)
-		trace := &httptrace.ClientTrace{WroteRequest: a.wroteRequest, GotFirstResponseByte: l.conn.answered}
+		var begun atomic.Bool // the request's header is being written
+		trace := &httptrace.ClientTrace{WroteRequest: a.wroteRequest, GotFirstResponseByte: l.conn.answered,
+			WroteHeaderField: func(string, []string) { begun.Store(true) }}
 		resp, err := l.cc.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, trace)))
-		if err == nil || opened != nil || l.h2 || ctx.Err() != nil || l.conn.since().sent > 0 {
+		sent := begun.Load()
+		if !l.h2 {
+			sent = l.conn.since().sent > 0
+		}
+		if err == nil || opened != nil || ctx.Err() != nil || sent {
 			return resp, err
 		}
 		a.link = nil
-		l.cc.Close()
+		if !l.h2 { // others may be on it
+			l.cc.Close()
+		}
 		a.body.rewind()
 	}
 }
@@ -182,7 +159,7 @@ func stamp(ns int64) formats.Int {
 func (a *attempt) end(outcome, text string) {
 	row := a.row
 	row.Outcome = outcome
-	row.Error = clip(text, a.secrets(text))
+	row.Error = clip(text, secretsOf(&a.e.o, a.p, text))
 	if c := a.own(); c != nil {
 		c.since().fill(row)
 		early := c.cameEarly()
@@ -201,29 +178,6 @@ func (a *attempt) end(outcome, text string) {
 		row.WriteDoneNS = formats.Some(min(at, row.FirstByteNS.Or(at)))
 	}
 	row.EndNS = formats.Some(a.e.o.Clock.Now())
-}
-
-// secrets lists what must not appear in an error text: what the options name, and the
-// credentials this request carried, which servers like to repeat.
-func (a *attempt) secrets(text string) []string {
-	if text == "" {
-		return nil
-	}
-	list := slices.Clone(a.e.o.Secrets)
-	for k, values := range a.p.Header {
-		switch http.CanonicalHeaderKey(k) {
-		case "Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key", "Api-Key":
-			for _, v := range values {
-				_, token, _ := strings.Cut(v, " ") // Bearer TOKEN
-				list = append(list, v, token)
-			}
-		}
-	}
-	if u, err := url.Parse(a.p.URL); err == nil && u.User != nil {
-		password, _ := u.User.Password()
-		list = append(list, password)
-	}
-	return list
 }
 
 // A body is a request body. The transport may still read it after the request has ended,

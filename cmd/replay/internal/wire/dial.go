@@ -29,6 +29,7 @@ type dialer struct {
 // An opening collects what becomes of one connection being opened: the connection
 // below TLS, and when each step was finished, 0 for a step not done.
 type opening struct {
+	socket            string // path of a Unix socket to dial instead; "": TCP
 	conn              *conn
 	dns, connect, tls atomic.Int64
 	h2                atomic.Bool
@@ -51,12 +52,16 @@ func (o *opening) context(ctx context.Context, clk clock.Clock) context.Context 
 
 // dial is the transport's DialContext.
 func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	o, _ := ctx.Value(openingKey{}).(*opening)
+	if o != nil && o.socket != "" {
+		network, addr = "unix", o.socket
+	}
 	c, err := d.net.DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
 	}
 	w := newConn(c, d.clk, d.counters, d.ids.Add(1)-1)
-	if o, ok := ctx.Value(openingKey{}).(*opening); ok {
+	if o != nil {
 		o.conn = w
 		o.connect.Store(d.clk.Now())
 	}

@@ -103,7 +103,14 @@ func (e *httpEngine) do(parent context.Context, p *Prepared, row *run.Request) {
 	if err != nil {
 		outcome, text := ended(causeOf(ctx))
 		if outcome == "" {
-			outcome, text = e.limits.unanswered(err, a.link)
+			switch l := a.link; {
+			case l == nil:
+				outcome, text = e.limits.unconnected(err)
+			case l.h2:
+				outcome, text = unanswered(err, false, true)
+			default:
+				outcome, text = unanswered(err, l.conn.since().received > 0, l.conn.ended.Load())
+			}
 		}
 		a.end(outcome, text)
 	} else {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -71,23 +72,32 @@ func ended(cause error) (outcome, text string) {
 	return run.Cancelled, cause.Error()
 }
 
-// unanswered names the outcome of a request that failed before a response header was
-// whole. on is its connection, nil when it never had one.
-func (l *limits) unanswered(err error, on *link) (outcome, text string) {
+// unconnected names the outcome of a request that never had a connection.
+func (l *limits) unconnected(err error) (outcome, text string) {
 	text = err.Error()
 	var n net.Error
+	if errors.As(err, &n) && n.Timeout() {
+		text = l.connect.text + ": " + text
+	}
+	var record tls.RecordHeaderError
+	if errors.As(err, &record) {
+		text = "the server speaks HTTP, not HTTPS: " + text
+	}
+	if isLocal(err) {
+		text = run.LocalPrefix + text
+	}
+	return run.ConnectError, text
+}
+
+// unanswered names the outcome of a request that failed before a response header was
+// whole: received tells whether there was a byte of one, ended whether the connection
+// has ended.
+func unanswered(err error, received, ended bool) (outcome, text string) {
+	text = err.Error()
 	switch {
-	case on == nil:
-		if errors.As(err, &n) && n.Timeout() {
-			text = l.connect.text + ": " + text
-		}
-		if isLocal(err) {
-			text = run.LocalPrefix + text
-		}
-		return run.ConnectError, text
-	case on.h2 || on.conn.since().received == 0:
+	case !received:
 		return run.ConnectError, "connection lost before an answer: " + text
-	case on.conn.ended.Load(): // the parser wanted more than there was
+	case ended: // the parser wanted more than there was
 		return run.Truncated, "response header: " + text
 	}
 	return run.Malformed, text

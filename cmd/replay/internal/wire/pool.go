@@ -2,9 +2,7 @@ package wire
 
 import (
 	"context"
-	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"sync"
 
@@ -35,21 +33,17 @@ type link struct {
 }
 
 // get returns a link with room for one request, and how it was opened, nil for a kept one.
-func (p *pool) get(ctx context.Context, u *url.URL) (*link, *opening, error) {
-	address := u.Host
-	if u.Port() == "" {
-		port := "80"
-		if u.Scheme == "https" {
-			port = "443"
-		}
-		address = net.JoinHostPort(u.Hostname(), port)
+func (p *pool) get(ctx context.Context, t target) (*link, *opening, error) {
+	address, scheme := t.address(), t.url.Scheme
+	key := scheme + "://" + address
+	if t.socket != "" {
+		key = "unix:" + t.socket
 	}
-	key := u.Scheme + "://" + address
 	if l := p.kept(key); l != nil {
 		return l, nil, nil
 	}
-	o := new(opening)
-	cc, err := p.transport.NewClientConn(o.context(ctx, p.clk), u.Scheme, address)
+	o := &opening{socket: t.socket}
+	cc, err := p.transport.NewClientConn(o.context(ctx, p.clk), scheme, address)
 	if err != nil {
 		return nil, o, err
 	}

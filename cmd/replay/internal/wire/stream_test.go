@@ -291,7 +291,7 @@ func TestClip(t *testing.T) {
 }
 
 // What failed on this host is told from what the network or the server did.
-func TestUnanswered(t *testing.T) {
+func TestUnconnected(t *testing.T) {
 	l := limitsOf(&Options{ConnectTimeout: time.Second})
 	dial := func(err error) error {
 		return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", err)}
@@ -309,9 +309,9 @@ func TestUnanswered(t *testing.T) {
 		{&net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "h", IsNotFound: true}}, "local: dial tcp: lookup h: no such host"},
 		{&net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "i/o timeout", Name: "h", IsTimeout: true}}, "local: connect timeout after 1s: dial tcp: lookup h: i/o timeout"},
 	} {
-		outcome, text := l.unanswered(c.err, nil)
+		outcome, text := l.unconnected(c.err)
 		if outcome != run.ConnectError || text != c.want {
-			t.Errorf("unanswered(%v) = %s, %q; want connect_error, %q", c.err, outcome, text, c.want)
+			t.Errorf("unconnected(%v) = %s, %q; want connect_error, %q", c.err, outcome, text, c.want)
 		}
 	}
 }

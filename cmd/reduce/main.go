@@ -155,6 +155,7 @@ func parse(c *ucli.Context) (o options, err error) {
 // parseWindow reads FROM:TO, either of which may be empty.
 func parseWindow(s string) (*fold.Span, error) {
 	bad := cli.Usagef("--window: got %q, want FROM:TO with FROM below TO, as 1m:5m, :10m or 30s:", s)
+	long := cli.Usagef("--window: got %q, want at most %v", s, time.Duration(fold.MaxSpanNS))
 	from, to, ok := strings.Cut(s, ":")
 	if !ok {
 		return nil, bad
@@ -165,14 +166,18 @@ func parseWindow(s string) (*fold.Span, error) {
 		if err != nil || d < 0 {
 			return nil, bad
 		}
-		w.FromNS = int64(d)
+		if w.FromNS = int64(d); d > fold.MaxSpanNS {
+			return nil, long
+		}
 	}
 	if to != "" {
 		d, err := time.ParseDuration(to)
 		if err != nil || int64(d) <= w.FromNS {
 			return nil, bad
 		}
-		w.ToNS = formats.Some(int64(d))
+		if w.ToNS = formats.Some(int64(d)); d > fold.MaxSpanNS {
+			return nil, long
+		}
 	}
 	return &w, nil
 }

@@ -20,7 +20,9 @@ func (f *fold) compute(ctx context.Context) error {
 	if err := f.tokensBySecond(); err != nil {
 		return err
 	}
-	f.findWindow()
+	if err := f.findWindow(); err != nil {
+		return err
+	}
 	flow, err := f.flow()
 	if err != nil {
 		return err

@@ -40,7 +40,8 @@ type Options struct {
 const DefaultMaxColumns = 1_000_000
 
 // Span is a window from FromNS to ToNS, offsets in ns from the first planned
-// request; ToNS is excluded. A null ToNS stands for the end of the load.
+// request; ToNS is excluded. A null ToNS stands for the end of the load. Both are
+// at most MaxSpanNS, and some request is planned in between: the rest is an error.
 type Span struct {
 	FromNS int64
 	ToNS   formats.Int

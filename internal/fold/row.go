@@ -90,6 +90,10 @@ const (
 	maxSpan   = 100 * 24 * 3600
 )
 
+// MaxSpanNS is the longest load, and the longest window, in ns: the time that a
+// fold takes grows with both.
+const MaxSpanNS = maxSpan * second
+
 // take copies a row. place names the stream in errors.
 func (f *fold) take(q *run.Request, place string, part int32) (*rec, error) {
 	bad := func(what, got, want string) (*rec, error) {

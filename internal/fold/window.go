@@ -140,12 +140,12 @@ type steady struct {
 
 // findWindow sets the window: from the latest of warm-up and cut to the last
 // planned request.
-func (f *fold) findWindow() {
+func (f *fold) findWindow() error {
 	l, w := &f.load, &f.window
 	if !l.any {
 		w.MSERNote = "no planned times"
 		f.sheet.noneOf(w.MSERNote, "mser_batches", "mser_in_flight", "mser_ttft", "mser_out_tps")
-		return
+		return nil
 	}
 	w.LoadFrom, w.LoadTo = l.from, l.to
 	for _, p := range f.parts {
@@ -157,10 +157,13 @@ func (f *fold) findWindow() {
 	end := l.to + 1 // the last planned request belongs to the window
 	w.FromNS, w.ToNS = min(l.from+w.WarmupNS, end), end
 	f.mser()
-	if f.o.Window != nil {
-		w.FromNS = l.from + f.o.Window.FromNS
-		if f.o.Window.ToNS.Valid {
-			w.ToNS = l.from + f.o.Window.ToNS.V
+	if o := f.o.Window; o != nil {
+		if o.FromNS > MaxSpanNS || o.ToNS.Or(0) > MaxSpanNS {
+			return f.windowError(fmt.Sprintf("at most %d s", maxSpan))
+		}
+		w.FromNS = l.from + o.FromNS
+		if o.ToNS.Valid {
+			w.ToNS = l.from + o.ToNS.V
 		}
 		w.ToNS = max(w.ToNS, w.FromNS)
 		f.note("the window was given: it does not follow the rule for steady windows")
@@ -170,10 +173,25 @@ func (f *fold) findWindow() {
 	if w.FromNS == end {
 		f.note("the warm-up is as long as the load: the window is empty")
 	}
+	planned := false
 	f.each(func(r *rec) {
 		u := r.u()
 		r.inWindow = u != null && u >= w.FromNS && u < w.ToNS
+		planned = planned || r.inWindow
 	})
+	if f.o.Window != nil && !planned {
+		return f.windowError(fmt.Sprintf("some of 0 s to %.9g s, in which requests are planned", float64(l.to-l.from)/second))
+	}
+	return nil
+}
+
+// windowError refuses the window that was asked for.
+func (f *fold) windowError(want string) error {
+	text := fmt.Sprintf("%.9g s:", float64(f.o.Window.FromNS)/second)
+	if f.o.Window.ToNS.Valid {
+		text += fmt.Sprintf("%.9g s", float64(f.o.Window.ToNS.V)/second)
+	}
+	return &formats.SyntaxError{Place: f.parts[0].place, What: "window", Got: text, Want: want}
 }
 
 // mser finds the cut after which in-flight count, median TTFT and token rate are

@@ -1,12 +1,14 @@
 package fold
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
+	"hydrant/formats"
 	"hydrant/formats/run"
 	"hydrant/formats/summary"
 )
@@ -93,6 +95,29 @@ func TestWindowGiven(t *testing.T) {
 	}
 	if v := scalarOf(t, s, "ok_rps"); value(v.Value) != 10 {
 		t.Errorf("ok_rps = %v; want 10", value(v.Value))
+	}
+}
+
+// A window without a planned request says nothing, and one without an end in sight
+// must cost neither memory nor time.
+func TestWindowGivenRefused(t *testing.T) {
+	b := encode(t, testHeader(), steadyRows(60, 10, func(int) int64 { return 50_000_000 }), nil, run.End{}, 500)
+	for _, w := range []Span{
+		{FromNS: 3600 * second},
+		{FromNS: 60 * second, ToNS: some(90 * second)},
+		{FromNS: 1, ToNS: some(2)},
+		{ToNS: some(MaxSpanNS + 1)},
+		{ToNS: some(1<<63 - 1)},
+		{FromNS: 1<<63 - 1},
+	} {
+		err := fails(t, Options{Window: &w}, b)
+		if bad := new(formats.SyntaxError); !errors.As(err, &bad) || bad.What != "window" {
+			t.Errorf("window %+v: %v; want a SyntaxError about the window", w, err)
+		}
+	}
+	s := reduce(t, Options{Window: &Span{ToNS: some(MaxSpanNS)}}, b)
+	if s.Plan.InWindow != 600 {
+		t.Errorf("%d rows in the longest window; want 600", s.Plan.InWindow)
 	}
 }
 

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"strconv"
 )
 
@@ -14,6 +16,13 @@ func (o *options) note() {
 		"connect-timeout": o.connect.String(), "first-byte-timeout": o.firstByte.String(), "idle-timeout": o.idle.String(), "total-timeout": o.total.String(),
 		"chunks": o.chunks, "server-block": strconv.FormatInt(o.serverBlock, 10), "seed": strconv.FormatInt(o.seed, 10),
 		"gomaxprocs": strconv.Itoa(workerProcs), "headers": headerNames(o.header),
+	}
+	if o.http2 {
+		m["http2"] = "on"
+	}
+	if len(o.ca) > 0 {
+		sum := sha256.Sum256(o.ca)
+		m["ca-file"] = "sha256 " + hex.EncodeToString(sum[:])
 	}
 	if o.model != "" {
 		m["model"] = o.model

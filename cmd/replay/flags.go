@@ -26,6 +26,8 @@ func flags() []ucli.Flag {
 		&ucli.StringFlag{Name: "model", Category: ofTarget, Usage: "ask for `NAME`", DefaultText: "the server's only one, else the line's"},
 		&ucli.StringFlag{Name: "header-file", Category: ofTarget, Usage: "add the headers in `FILE`, one \"Name: value\" a line"},
 		&ucli.StringFlag{Name: "api-key-env", Category: ofTarget, Usage: "send the value of environment variable `NAME` as bearer token"},
+		&ucli.StringFlag{Name: "ca-file", Category: ofTarget, Usage: "trust the certificate authorities in `FILE` (PEM) besides the system's"},
+		&ucli.BoolFlag{Name: "http2", Category: ofTarget, Usage: "speak HTTP/2 with servers that offer it (https only); requests then share connections"},
 		&ucli.StringFlag{Name: "preflight", Category: ofTarget, Value: "on", Usage: "`on|off`: look at the server before any load"},
 
 		&ucli.StringFlag{Name: "endpoint", Category: ofRequests, Value: "chat", Usage: "speak `chat|completions`"},

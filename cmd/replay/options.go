@@ -19,6 +19,7 @@ import (
 	"hydrant/cmd/replay/internal/endpoint"
 	"hydrant/cmd/replay/internal/host"
 	"hydrant/cmd/replay/internal/prompt"
+	"hydrant/cmd/replay/internal/wire"
 	format "hydrant/formats/run"
 	"hydrant/internal/cli"
 	"hydrant/internal/sim"
@@ -36,6 +37,8 @@ type options struct {
 	sim       *sim.Spec
 	model     string
 	header    http.Header
+	ca        []byte // certificate authorities, PEM
+	http2     bool
 	preflight bool
 
 	endpoint string
@@ -130,8 +133,37 @@ func (o *options) parseTarget(c *ucli.Context) (err error) {
 	if o.preflight, err = onOff(c, "preflight"); err != nil {
 		return err
 	}
-	o.header, err = headers(c.String("header-file"), c.String("api-key-env"))
-	return err
+	if o.header, err = headers(c.String("header-file"), c.String("api-key-env")); err != nil {
+		return err
+	}
+	return o.parseTLS(c)
+}
+
+// parseTLS reads what concerns https targets only.
+func (o *options) parseTLS(c *ucli.Context) error {
+	name := c.String("ca-file")
+	o.http2 = c.Bool("http2")
+	if !slices.ContainsFunc(o.urls, func(u string) bool { return strings.HasPrefix(u, "https://") }) {
+		switch {
+		case name != "":
+			return cli.Usagef("--ca-file: has no effect without an https:// target")
+		case o.http2:
+			return cli.Usagef("--http2: has no effect without an https:// target")
+		}
+		return nil
+	}
+	if name == "" {
+		return nil
+	}
+	b, err := small(name)
+	if err != nil {
+		return err
+	}
+	if _, err := wire.Trust(b); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	o.ca = b
+	return nil
 }
 
 // baseURL checks a target and leaves off what every endpoint's path begins with.

@@ -15,6 +15,8 @@ type Setup struct {
 	PinOutput  bool     // ask for exactly the planned output length
 	Chunks     bool     // keep the lists per token event
 	Header     map[string][]string
+	CA         []byte // certificate authorities to trust besides the system's, PEM
+	HTTP2      bool   // speak it where the server offers it
 	Seed       int64
 
 	ConnectNS, FirstByteNS, IdleNS, TotalNS int64 // timeouts, 0: none

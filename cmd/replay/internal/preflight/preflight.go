@@ -7,6 +7,8 @@ package preflight
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +21,7 @@ import (
 	"syscall"
 	"time"
 
+	"hydrant/cmd/replay/internal/wire"
 	"hydrant/internal/cli"
 )
 
@@ -33,6 +36,8 @@ type Options struct {
 	Stream   bool
 	Pin      bool // the output length is asked for exactly
 	Timeout  time.Duration
+	CA       []byte // certificate authorities to trust besides the system's, PEM
+	HTTP2    bool
 }
 
 // Findings is what Check learnt.
@@ -56,7 +61,10 @@ type server struct {
 // Check asks every server, in order.
 func Check(ctx context.Context, o Options) (*Findings, error) {
 	f := &Findings{Model: o.Model}
-	c := newAsker(o)
+	c, err := newAsker(o)
+	if err != nil {
+		return nil, err
+	}
 	defer c.http.CloseIdleConnections()
 	var all []server
 	var listed []string
@@ -96,7 +104,6 @@ func Check(ctx context.Context, o Options) (*Findings, error) {
 			return nil, err
 		}
 	}
-	var err error
 	f.Server, err = json.Marshal(all)
 	return f, err
 }
@@ -130,17 +137,21 @@ type asker struct {
 	peer string // address of the last connection
 }
 
-func newAsker(o Options) *asker {
+func newAsker(o Options) (*asker, error) {
 	c := &asker{o: o}
+	trust, err := wire.Trust(o.CA)
+	if err != nil {
+		return nil, err
+	}
 	t := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := (&net.Dialer{Timeout: o.Connect}).DialContext(ctx, network, addr)
 		if err == nil {
 			c.peer = conn.RemoteAddr().String()
 		}
 		return conn, err
-	}, TLSHandshakeTimeout: o.Connect, ResponseHeaderTimeout: o.Connect}
+	}, TLSHandshakeTimeout: o.Connect, ResponseHeaderTimeout: o.Connect, TLSClientConfig: trust}
 	c.http = &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	return c
+	return c, nil
 }
 
 // get asks url. A server that cannot be reached is an error, any answer is not.
@@ -182,6 +193,8 @@ func unreachable(target string, err error, limit time.Duration) error {
 	}
 	var dns *net.DNSError
 	var timeout net.Error
+	var unknown x509.UnknownAuthorityError
+	var cert *tls.CertificateVerificationError
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return cli.WithHint(fmt.Errorf("%s: connection refused", place), "no server listens there: start it, or correct --url; --sim default needs no server")
@@ -189,6 +202,10 @@ func unreachable(target string, err error, limit time.Duration) error {
 		return cli.WithHint(fmt.Errorf("%s: no such host", place), "correct the name in --url")
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return cli.WithHint(fmt.Errorf("%s: no answer within %s", place, limit), "look at the network and the server; --connect-timeout sets the limit")
+	case errors.As(err, &unknown):
+		return cli.WithHint(fmt.Errorf("%s: %w", place, err), "trust the authority that signed it with --ca-file FILE, when it is your own")
+	case errors.As(err, &cert):
+		return cli.WithHint(fmt.Errorf("%s: %w", place, err), "correct the name in --url, or the server's certificate")
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return cli.WithHint(fmt.Errorf("%s: the server speaks HTTP, not HTTPS", place), "write http:// in --url")
 	}

@@ -43,7 +43,11 @@ func try(ctx context.Context, o Options, base, model string, listed []string, f 
 		limit = defaultTrial
 	}
 	clk := clock.New(clock.Epoch())
-	engine := wire.NewHTTP(wire.Options{Clock: clk, ConnectTimeout: o.Connect, TotalTimeout: limit})
+	trust, err := wire.Trust(o.CA)
+	if err != nil {
+		return err
+	}
+	engine := wire.NewHTTP(wire.Options{Clock: clk, ConnectTimeout: o.Connect, TotalTimeout: limit, TLS: trust, HTTP2: o.HTTP2})
 	defer engine.Close()
 	var row run.Request
 	for i := range int64(trials) {

@@ -20,6 +20,7 @@ type conn struct {
 	net.Conn
 	raw      syscall.RawConn // nil when the connection is no socket
 	clk      clock.Clock
+	stamps   *kernel.Converter
 	counters *Counters
 	id       int64
 
@@ -55,8 +56,8 @@ type reading struct {
 	oob [kernel.OOBSize]byte
 }
 
-func newConn(c net.Conn, clk clock.Clock, counters *Counters, id int64) *conn {
-	w := &conn{Conn: c, clk: clk, counters: counters, id: id}
+func newConn(c net.Conn, clk clock.Clock, stamps *kernel.Converter, counters *Counters, id int64) *conn {
+	w := &conn{Conn: c, clk: clk, stamps: stamps, counters: counters, id: id}
 	w.lastKernel.Store(unstamped)
 	w.recv = w.receive
 	s, ok := c.(syscall.Conn)
@@ -192,11 +193,13 @@ func (c *conn) receive(fd uintptr) bool {
 		return false
 	}
 	in.n, in.err = n, err
-	at, now := c.clk.Both()
-	in.at = at
-	if stamped {
-		in.arr = kernel.Mono(at, now, wall)
+	if !stamped {
+		in.at = c.clk.Now()
+		return true
 	}
+	in.at, in.arr = c.stamps.Arrival(wall)
+	// a byte can be had when all before it are there
+	in.arr = max(in.arr, c.lastKernel.Load())
 	return true
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hydrant/cmd/replay/internal/clock"
+	"hydrant/cmd/replay/internal/kernel"
 )
 
 // keepAlive makes probes slow: they keep a silent stream's entry in the tables of
@@ -22,6 +23,7 @@ var keepAlive = net.KeepAliveConfig{Enable: true, Idle: time.Minute, Interval: 3
 type dialer struct {
 	net      net.Dialer
 	clk      clock.Clock
+	stamps   *kernel.Converter
 	counters *Counters
 	ids      atomic.Int64
 }
@@ -60,7 +62,7 @@ func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	if err != nil {
 		return nil, err
 	}
-	w := newConn(c, d.clk, d.counters, d.ids.Add(1)-1)
+	w := newConn(c, d.clk, d.stamps, d.counters, d.ids.Add(1)-1)
 	if o != nil {
 		o.conn = w
 		o.connect.Store(d.clk.Now())

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 
+	"hydrant/cmd/replay/internal/kernel"
 	"hydrant/cmd/replay/internal/pace"
 	"hydrant/formats"
 	"hydrant/formats/run"
@@ -35,7 +36,7 @@ func NewHTTP(o Options) Engine {
 	if e.counters == nil {
 		e.counters = new(Counters)
 	}
-	d := &dialer{clk: o.Clock, counters: e.counters}
+	d := &dialer{clk: o.Clock, stamps: kernel.NewConverter(o.Clock), counters: e.counters}
 	d.net.KeepAliveConfig = keepAlive
 	config := o.TLS.Clone()
 	if config == nil {

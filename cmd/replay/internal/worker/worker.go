@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -87,6 +88,7 @@ type worker struct {
 	engine    wire.Engine
 	newEngine func(wire.Options) wire.Engine
 	counters  wire.Counters
+	trust     *tls.Config
 	tally     tally
 	rows      *rows
 	stamps    *stamps
@@ -108,6 +110,9 @@ func newWorker(s link.Setup, out *link.Writer, engine func(wire.Options) wire.En
 	w.board = newBoard(w.now, w.queue, w.giveUp)
 	w.ctx, w.cancel = context.WithCancelCause(context.Background())
 	var err error
+	if w.trust, err = wire.Trust(s.CA); err != nil {
+		return nil, err
+	}
 	w.composer, err = newComposer(s)
 	return w, err
 }
@@ -238,6 +243,8 @@ func (w *worker) start(e run.Epoch) {
 		Secrets:          secrets(w.setup.Header),
 		Counters:         &w.counters,
 		Fault:            w.fault,
+		TLS:              w.trust,
+		HTTP2:            w.setup.HTTP2,
 	})
 	w.clock.Store(&c)
 	if d := w.setup.DurationNS; d > 0 {

@@ -26,6 +26,7 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"hydrant/internal/cli"
+	"hydrant/internal/pipe"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
@@ -97,8 +98,8 @@ func parse(c *ucli.Context) (o options, err error) {
 	if c.Args().Present() {
 		return o, cli.WithHint(cli.Usagef("%s: gpuwatch reads no input", c.Args().First()), "-o FILE names the output")
 	}
-	if o.timeout <= 0 {
-		return o, cli.Usagef("--timeout: got %q, want more than 0", o.timeout)
+	if err := pipe.CheckTimeout(o.timeout, c.IsSet("timeout"), o.output); err != nil {
+		return o, err
 	}
 	if o.interval < minInterval || o.interval > maxInterval {
 		return o, cli.Usagef("--interval: got %q, want from %v to %v", o.interval, minInterval, maxInterval)

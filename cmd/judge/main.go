@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -115,27 +116,25 @@ func parse(c *ucli.Context) (options, error) {
 	if len(o.inputs) == 0 {
 		o.inputs = []string{""} // standard input, unless that is a terminal
 	}
-	if o.timeout <= 0 {
-		return o, cli.Usagef("--timeout: got %q, want more than 0", o.timeout)
+	reads := slices.Concat(o.inputs, o.gpus, o.sloFiles)
+	if o.plan != "" {
+		reads = append(reads, o.plan)
+	}
+	if err := pipe.CheckNames(cli.Stdin(c), o.output, reads...); err != nil {
+		return o, err
+	}
+	if err := pipe.CheckTimeout(o.timeout, c.IsSet("timeout"), append(reads, o.output)...); err != nil {
+		return o, err
 	}
 	for _, text := range c.StringSlice("limit") {
 		l, err := rule.ParseOverride(text)
 		if err != nil {
 			return o, cli.Usagef("%w", err)
 		}
-		o.rules.Limits = append(o.rules.Limits, l)
-	}
-	stdins := 0
-	for _, name := range append(append(append([]string{}, o.inputs...), o.gpus...), o.sloFiles...) {
-		if pipe.Place(name) == pipe.Place("-") {
-			stdins++
+		if slices.ContainsFunc(o.rules.Limits, func(before rule.Override) bool { return before.ID == l.ID }) {
+			return o, cli.Usagef("--limit %q: given twice: got %q, want each limit once", text, l.ID)
 		}
-	}
-	if o.plan == "-" {
-		stdins++
-	}
-	if stdins > 1 {
-		return o, cli.Usagef("standard input: named %d times, want one reader", stdins)
+		o.rules.Limits = append(o.rules.Limits, l)
 	}
 	toTerminal := (o.output == "" || o.output == "-") && cli.IsTerminal(cli.Stdout(c))
 	switch f := c.String("format"); f {

@@ -95,17 +95,12 @@ func parse(c *ucli.Context) (o options, err error) {
 	if len(o.inputs) == 0 {
 		o.inputs = []string{""} // standard input, unless that is a terminal
 	}
-	stdins := 0
-	for _, name := range slices.Concat(o.inputs, o.files) {
-		if pipe.Place(name) == pipe.Place("-") {
-			stdins++
-		}
+	reads := slices.Concat(o.inputs, o.files)
+	if err := pipe.CheckNames(cli.Stdin(c), o.output, reads...); err != nil {
+		return o, err
 	}
-	if stdins > 1 {
-		return o, cli.Usagef("standard input: named %d times, want once", stdins)
-	}
-	if o.timeout <= 0 {
-		return o, cli.Usagef("--timeout: got %q, want more than 0", o.timeout)
+	if err := pipe.CheckTimeout(o.timeout, c.IsSet("timeout"), append(reads, o.output)...); err != nil {
+		return o, err
 	}
 	if c.IsSet("warmup") {
 		d := c.Duration("warmup")

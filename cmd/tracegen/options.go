@@ -10,6 +10,7 @@ import (
 	"hydrant/cmd/tracegen/internal/plan"
 	"hydrant/formats/schedule"
 	"hydrant/internal/cli"
+	"hydrant/internal/pipe"
 	"hydrant/traces"
 )
 
@@ -29,6 +30,9 @@ func commonOptions(c *ucli.Context) (o options, err error) {
 			"convert each by itself with the same --scope and join them with cat")
 	}
 	o = options{input: c.Args().First(), output: c.String("output"), force: c.Bool("force"), quiet: c.Bool("quiet"), timeout: c.Duration("timeout")}
+	if err := pipe.CheckTimeout(o.timeout, c.IsSet("timeout"), o.input, o.output); err != nil {
+		return o, err
+	}
 	if c.IsSet("window") {
 		w, err := plan.ParseWindow(c.String("window"))
 		if err != nil {
@@ -60,6 +64,10 @@ type mooncakeOptions struct {
 
 func readMooncakeOptions(c *ucli.Context) (o mooncakeOptions, err error) {
 	if o.options, err = commonOptions(c); err != nil {
+		return o, err
+	}
+	// A schedule may take the place of the one it was made from; a trace is kept.
+	if err := pipe.CheckNames(cli.Stdin(c), o.output, o.input); err != nil {
 		return o, err
 	}
 	o.trace = traces.MooncakeOptions{

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	ucli "github.com/urfave/cli/v2"
@@ -22,7 +23,8 @@ func arrange(app *ucli.App, args []string) (plan, error) {
 	p := plan{args: []string{app.Name}}
 	flags, name := app.Flags, app.Name
 	var inputs []string
-	first := true // a subcommand is the first word that is no flag
+	given := map[ucli.Flag]string{} // the flags so far, as they were written
+	first := true                   // a subcommand is the first word that is no flag
 	for i := 0; i < len(args); i++ {
 		a := args[i]
 		if a == "--" {
@@ -43,11 +45,25 @@ func arrange(app *ucli.App, args []string) (plan, error) {
 			inputs = append(inputs, a)
 			continue
 		}
-		word, _, hasValue := strings.Cut(strings.TrimLeft(a, "-"), "=")
-		switch f := find(flags, word); {
+		word, value, hasValue := strings.Cut(strings.TrimLeft(a, "-"), "=")
+		f := find(flags, word)
+		if f != nil {
+			if err := once(given, f, dashed(word)); err != nil {
+				return p, err
+			}
+		}
+		if hasValue && f != nil {
+			if err := notEmpty(f, dashed(word), value); err != nil {
+				return p, err
+			}
+		}
+		switch {
 		case f != nil && !hasValue && takesValue(f):
 			if i+1 == len(args) {
 				return p, WithHint(Usagef("%s: got no value, want %s", dashed(word), wanted(f)), seeHelp(name))
+			}
+			if err := notEmpty(f, dashed(word), args[i+1]); err != nil {
+				return p, err
 			}
 			p.args = append(p.args, a, args[i+1])
 			i++
@@ -66,8 +82,44 @@ func arrange(app *ucli.App, args []string) (plan, error) {
 	if p.command == nil && len(app.Commands) > 0 && app.Action == nil {
 		return p, noCommand(app, inputs)
 	}
+	if slices.Contains(inputs, "") {
+		return p, WithHint(Usagef(`input: got "", want a name`), "an empty name is often a variable that is not set; - is standard input")
+	}
 	p.args = append(append(p.args, "--"), inputs...)
 	return p, nil
+}
+
+// once refuses a flag that was given before: the library would drop the first value
+// without a word. Flags that gather values may be repeated.
+func once(given map[ucli.Flag]string, f ucli.Flag, as string) error {
+	if m, ok := f.(ucli.DocGenerationSliceFlag); ok && m.IsSliceFlag() {
+		return nil
+	}
+	if before, ok := given[f]; ok {
+		if before != as {
+			return Usagef("%s and %s: got both, want one: they are the same flag", before, as)
+		}
+		return Usagef("%s: got it twice, want it once", as)
+	}
+	given[f] = as
+	return nil
+}
+
+// notEmpty refuses an empty text. To the library it is a flag that was not given,
+// and to a user a variable that was not set.
+func notEmpty(f ucli.Flag, as, value string) error {
+	if value != "" {
+		return nil
+	}
+	switch d := f.(type) {
+	case *ucli.StringFlag:
+		what, _ := placeholder(d)
+		return Usagef(`%s: got "", want %s`, as, what)
+	case *ucli.StringSliceFlag:
+		what, _ := placeholder(d)
+		return Usagef(`%s: got "", want %s`, as, what)
+	}
+	return nil
 }
 
 func find(flags []ucli.Flag, word string) ucli.Flag {

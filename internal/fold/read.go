@@ -185,6 +185,11 @@ func (f *fold) settle(ctx context.Context) error {
 // align numbers the parts by their start and moves all times to the earliest epoch,
 // by wall clock.
 func (f *fold) align() error {
+	for _, p := range f.parts { // as given: the later input is the odd one
+		if err := sameSchedule(f.parts[0], p); err != nil {
+			return err
+		}
+	}
 	order := make([]int32, len(f.parts))
 	for i := range order {
 		order[i] = int32(i)
@@ -207,9 +212,6 @@ func (f *fold) align() error {
 		if p.offset = p.header.Epoch.WallNS - f.epoch.WallNS; p.offset < 0 || p.offset > maxTime {
 			return &formats.SyntaxError{Place: p.place, What: "epoch.wall_ns", Got: fmt.Sprint(p.header.Epoch.WallNS),
 				Want: "within 36 years of the other parts"}
-		}
-		if err := sameSchedule(parts[0], p); err != nil {
-			return err
 		}
 	}
 	for i := range f.rows.n {

@@ -10,12 +10,21 @@ import (
 // objective, one that stands there twice included, is an *Error.
 func Args(texts, files []string, open func(file string) (in io.ReadCloser, place string, err error)) ([]Objective, error) {
 	var all []Objective
-	for _, text := range texts {
-		set, err := Parse(fmt.Sprintf("--slo %q", text), text)
+	add := func(set []Objective, err error, place string) error {
 		if err != nil {
-			return nil, err
+			return err
 		}
 		all = append(all, set...)
+		if text := twice(all); text != "" {
+			return &Error{place, "given twice", text, "each objective once"}
+		}
+		return nil
+	}
+	for _, text := range texts {
+		set, err := Parse(fmt.Sprintf("--slo %q", text), text)
+		if err := add(set, err, "--slo"); err != nil {
+			return nil, err
+		}
 	}
 	for _, file := range files {
 		in, place, err := open(file)
@@ -24,13 +33,9 @@ func Args(texts, files []string, open func(file string) (in io.ReadCloser, place
 		}
 		set, err := ParseFile(in, place)
 		in.Close()
-		if err != nil {
+		if err := add(set, err, place); err != nil {
 			return nil, err
 		}
-		all = append(all, set...)
-	}
-	if text := twice(all); text != "" {
-		return nil, &Error{"--slo", "given twice", text, "each objective once"}
 	}
 	return all, nil
 }

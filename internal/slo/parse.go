@@ -72,6 +72,9 @@ func ParseFile(r io.Reader, name string) ([]Objective, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	if len(all) == 0 {
+		return nil, &Error{name, "objectives", "none", "one a line, such as ttft:p99<500ms"}
+	}
 	return all, nil
 }
 

@@ -107,7 +107,8 @@ func TestArgs(t *testing.T) {
 	for _, c := range []struct{ text, file, want string }{
 		{"ttft:p9x<1s", "", `--slo "ttft:p9x<1s": level: got "p9x", want `},
 		{"ttft:p99<1s", "\nspeed:p99<1s", `slo.txt:2: metric: got "speed", want `},
-		{"ttft:p99<1s", "ttft:p99<=1000ms", `--slo: given twice: got "ttft:p99<=1s", want each objective once`},
+		{"ttft:p99<1s", "ttft:p99<=1000ms", `slo.txt: given twice: got "ttft:p99<=1s", want each objective once`},
+		{"ttft:p99<1s", "# nothing yet", `slo.txt: objectives: got "none", want one a line, such as ttft:p99<500ms`},
 	} {
 		_, err := Args([]string{c.text}, []string{c.file}, open)
 		var e *Error

@@ -75,7 +75,8 @@ func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, erro
 // or a name.
 func isLocal(err error) bool {
 	var dns *net.DNSError
-	if errors.As(err, &dns) {
+	var target *unusableError
+	if errors.As(err, &dns) || errors.As(err, &target) {
 		return true
 	}
 	for _, e := range [...]syscall.Errno{syscall.EADDRNOTAVAIL, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {

@@ -12,7 +12,9 @@ import (
 	"hydrant/internal/fixture"
 )
 
-func TestKernelColumns(t *testing.T) {
+func TestKernelColumns(t *testing.T) { both(t, testKernelColumns) }
+
+func testKernelColumns(t *testing.T, engine opener) {
 	fixture.Need(t, warm(), "the kernel stamps no packets")
 	s := serve(t, say(whole(good...)))
 	e := engine(t, Options{})
@@ -38,7 +40,9 @@ func TestKernelColumns(t *testing.T) {
 }
 
 // A connection that the server closes behind the answer has been counted to its end.
-func TestCountersOfAClosedConnection(t *testing.T) {
+func TestCountersOfAClosedConnection(t *testing.T) { both(t, testCountersOfAClosedConnection) }
+
+func testCountersOfAClosedConnection(t *testing.T, engine opener) {
 	fixture.Need(t, warm(), "the kernel stamps no packets")
 	s := serve(t, sayAndClose("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"+contentEvent("a")+doneEvent))
 	for range 20 {
@@ -51,7 +55,9 @@ func TestCountersOfAClosedConnection(t *testing.T) {
 
 // While the client is held up between two reads, what arrives is late for the user and
 // on time for the wire, and one read holds many segments.
-func TestStallShowsInUserTimes(t *testing.T) {
+func TestStallShowsInUserTimes(t *testing.T) { both(t, testStallShowsInUserTimes) }
+
+func testStallShowsInUserTimes(t *testing.T, engine opener) {
 	fixture.Need(t, warm(), "the kernel stamps no packets")
 	const events = 20
 	first, others := make(chan struct{}), make(chan struct{})
@@ -109,7 +115,9 @@ func TestStallShowsInUserTimes(t *testing.T) {
 }
 
 // A server that paces its events, and a client in time: a read for each segment.
-func TestOneReadPerSegment(t *testing.T) {
+func TestOneReadPerSegment(t *testing.T) { both(t, testOneReadPerSegment) }
+
+func testOneReadPerSegment(t *testing.T, engine opener) {
 	fixture.Need(t, warm(), "the kernel stamps no packets")
 	const events = 20
 	parsed := make(chan struct{}, events)

@@ -44,7 +44,9 @@ func many(t testing.TB, e Engine, url string, n, inFlight int) map[string]int {
 	return outcomes
 }
 
-func TestConnectionsAreKept(t *testing.T) {
+func TestConnectionsAreKept(t *testing.T) { both(t, testConnectionsAreKept) }
+
+func testConnectionsAreKept(t *testing.T, engine opener) {
 	const n, inFlight = 1000, 50
 	s := serve(t, say(whole(good...)))
 	counters := new(Counters)
@@ -88,14 +90,15 @@ func settle(t testing.TB, what string, start int, f func() int) {
 	}
 }
 
-func TestTimeoutsLeaveNothing(t *testing.T) {
+func TestTimeoutsLeaveNothing(t *testing.T) { both(t, testTimeoutsLeaveNothing) }
+
+func testTimeoutsLeaveNothing(t *testing.T, engine opener) {
 	s := serve(t, sayAndHold(streamHead+chunk(contentEvent("a"))))
-	warm := engine(t, Options{IdleTimeout: time.Millisecond})
-	do(t, warm, prepared(t, s.url()))
+	e := engine(t, Options{IdleTimeout: 10 * time.Millisecond})
+	do(t, e, prepared(t, s.url()))
 	settle(t, "open connections", 0, func() int { return int(s.open.Load()) })
 	goroutines, files := runtime.NumGoroutine(), descriptors(t)
 
-	e := NewHTTP(Options{Clock: warm.(*httpEngine).o.Clock, IdleTimeout: 10 * time.Millisecond})
 	got := many(t, e, s.url(), 200, 20)
 	if got[run.TimeoutIdle] != 200 {
 		t.Errorf("outcomes %v; want 200 timeout_idle", got)
@@ -105,7 +108,9 @@ func TestTimeoutsLeaveNothing(t *testing.T) {
 }
 
 // A hung request disturbs no other one.
-func TestOneHangsOthersPass(t *testing.T) {
+func TestOneHangsOthersPass(t *testing.T) { both(t, testOneHangsOthersPass) }
+
+func testOneHangsOthersPass(t *testing.T, engine opener) {
 	hung := make(chan struct{})
 	s := serve(t, func(c net.Conn, r *http.Request, b []byte) bool {
 		if r.Header.Get("X-Request-Id") == "0" {
@@ -136,7 +141,9 @@ func TestOneHangsOthersPass(t *testing.T) {
 
 // A connection that was closed while it lay idle costs no row: nothing was sent on it, so
 // the request goes out on another one, once.
-func TestIdleConnectionClosedByServer(t *testing.T) {
+func TestIdleConnectionClosedByServer(t *testing.T) { both(t, testIdleConnectionClosedByServer) }
+
+func testIdleConnectionClosedByServer(t *testing.T, engine opener) {
 	s := serve(t, sayAndClose(whole(good...)))
 	e := engine(t, Options{})
 	for range 50 {
@@ -209,7 +216,9 @@ func TestNothingUnasked(t *testing.T) {
 }
 
 // Rows are complete and unique whatever mixture of faults the server answers with.
-func TestMixture(t *testing.T) {
+func TestMixture(t *testing.T) { both(t, testMixture) }
+
+func testMixture(t *testing.T, engine opener) {
 	const n = 160
 	answers := []script{
 		say(whole(good...)), say(plain("503 Busy", "busy")), sayAndClose(streamHead + chunk(contentEvent("a"))), sayAndReset(""),
@@ -247,8 +256,13 @@ func BenchmarkAnswer(b *testing.B) {
 		}
 		return true
 	})
+	b.Run("http", func(b *testing.B) { benchmarkAnswer(b, engine, s.url()) })
+	b.Run("epoll", func(b *testing.B) { benchmarkAnswer(b, looped, s.url()) })
+}
+
+func benchmarkAnswer(b *testing.B, engine opener, url string) {
 	e := engine(b, Options{})
-	p := prepared(b, s.url())
+	p := prepared(b, url)
 	b.ReportAllocs()
 	for b.Loop() {
 		var row run.Request

@@ -11,9 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"hydrant/cmd/replay/internal/clock"
 	"hydrant/cmd/replay/internal/endpoint"
 	"hydrant/cmd/replay/internal/kernel"
 	"hydrant/formats"
@@ -158,20 +156,6 @@ func chat(t testing.TB) *endpoint.Endpoint {
 	return e
 }
 
-// engine returns an engine that the test closes, with a clock and a cap on everything
-// so that a fault of the test does not hang it.
-func engine(t testing.TB, o Options) Engine {
-	t.Helper()
-	o.Clock = clock.New(clock.Epoch())
-	if o.TotalTimeout == 0 {
-		o.TotalTimeout = time.Minute
-	}
-	warm()
-	e := NewHTTP(o)
-	t.Cleanup(e.Close)
-	return e
-}
-
 // warm has the kernel stamp from now on. It returns whether it does.
 var warm = sync.OnceValue(func() bool {
 	_, works, err := kernel.Warm()
@@ -181,9 +165,6 @@ var warm = sync.OnceValue(func() bool {
 func prepared(t testing.TB, url string) *Prepared {
 	return &Prepared{ID: 7, URL: url, Body: []byte(`{"model":"m"}`), Endpoint: chat(t), Stream: true, Chunks: true}
 }
-
-// clockOf returns the clock of an engine.
-func clockOf(e Engine) clock.Clock { return e.(*httpEngine).o.Clock }
 
 // perform performs one request on either engine.
 func perform(ctx context.Context, e Engine, p *Prepared, row *run.Request) {

@@ -46,7 +46,7 @@ func (s *sse) init(limit int) {
 	if limit <= 0 {
 		limit = DefaultLineCap
 	}
-	*s = sse{limit: limit}
+	*s = sse{limit: limit, line: s.line[:0], data: s.data[:0]}
 }
 
 // feed takes the next bytes and calls event for each event they complete. typ is

@@ -67,7 +67,9 @@ type stream struct {
 func (s *stream) init(p *Prepared, clk clock.Clock, counters *Counters, lineCap int, ev *endpoint.Event) {
 	s.p, s.clk, s.counters, s.ev = p, clk, counters, ev
 	s.sse.init(lineCap)
-	s.onEvent = s.takeEvent
+	if s.onEvent == nil {
+		s.onEvent = s.takeEvent
+	}
 	s.text = p.Reply[:0]
 }
 

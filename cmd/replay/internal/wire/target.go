@@ -65,6 +65,11 @@ func (t *target) address() string {
 	return net.JoinHostPort(t.url.Hostname(), port)
 }
 
+// An unusableError is a target that no request can be sent to: a local cause.
+type unusableError struct{ err error }
+
+func (e *unusableError) Error() string { return e.err.Error() }
+
 // headerOf returns the headers of a request but for its id, and the host they name.
 // The values are those of p.Header and shared.
 func headerOf(p *Prepared, u *url.URL) (h http.Header, host string) {

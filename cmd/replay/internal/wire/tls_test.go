@@ -135,6 +135,15 @@ func TestBadCertificates(t *testing.T) {
 	}
 }
 
+func TestTLSNeverComesUp(t *testing.T) {
+	silent := &server{}
+	silent.listen(t, func(c net.Conn) { hold(c) })
+	row := do(t, engine(t, Options{ConnectTimeout: 50 * time.Millisecond}), prepared(t, "https://"+silent.addr))
+	if row.Outcome != run.ConnectError || !strings.Contains(row.Error, "connect timeout after 50ms") || row.ConnReadyNS.Valid {
+		t.Errorf("outcome %s %q, conn_ready %v", row.Outcome, row.Error, row.ConnReadyNS)
+	}
+}
+
 func TestTrust(t *testing.T) {
 	ca, _ := authority(t, "127.0.0.1", time.Now().Add(time.Hour))
 	if c, err := Trust(append(bytes.Clone(ca), ca...)); err != nil || c == nil {

@@ -1,0 +1,365 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+
+	"hydrant/cmd/replay/internal/endpoint"
+	"hydrant/formats"
+	"hydrant/formats/run"
+)
+
+// An exchange is one request on its way through the loop. It is used again for
+// others, and holds no row: a stream that idles costs little more than this. An
+// offset of 0 ns stands for null in it.
+type exchange struct {
+	p      *Prepared
+	f      Flight
+	group  *group
+	prefix *prefix
+	s      *socket // nil before there is one, ready or being dialled
+
+	key    int64 // of the heap of timers
+	heapAt int   // −1: not in it
+
+	phaseAt, totalAt, cutAt int64 // when the limits of the phase, of the whole and of the plan are reached; 0: never
+	phase                   error // the cause when phaseAt is reached
+
+	dispatched, asked, ready                 int64
+	dns, connected                           int64
+	began, wrote, headers                    int64 // began: the newest write
+	firstArrival, firstByte, firstByteKernel int64 // firstArrival: of the answer, by the kernel where it says
+
+	head   []byte // of the request, what did not fit into the socket
+	sent   int    // bytes of the body that the kernel took
+	answer response
+	stream stream
+	error  []byte // body of an answer that is not 2xx
+
+	tried   int   // addresses tried
+	failed  error // by the first of them
+	waits   bool  // for a name or its turn to connect
+	reused  bool
+	written bool
+	early   bool
+	listens bool // the stream has begun
+	refused bool // the answer is not 2xx
+}
+
+// exchange returns an empty exchange.
+func (l *loop) exchange() *exchange {
+	if n := len(l.pool); n > 0 {
+		x := l.pool[n-1]
+		l.pool = l.pool[:n-1]
+		return x
+	}
+	x := &exchange{heapAt: -1}
+	x.stream.onEvent = x.stream.takeEvent
+	return x
+}
+
+// keptBuffer bounds the buffers that an exchange keeps for the next request.
+const keptBuffer = 1 << 10
+
+// release lets an exchange be used again.
+func (l *loop) release(x *exchange) {
+	part, line, data, onEvent := x.answer.part, x.stream.sse.line, x.stream.sse.data, x.stream.onEvent
+	head := x.head
+	*x = exchange{heapAt: -1}
+	small := func(b []byte) []byte {
+		if cap(b) > keptBuffer {
+			return nil
+		}
+		return b[:0]
+	}
+	x.head, x.answer.part, x.stream.sse.line, x.stream.sse.data, x.stream.onEvent = small(head), small(part), small(line), small(data), onEvent
+	l.pool = append(l.pool, x)
+}
+
+// arm limits the phase that begins at now to d ns; 0 is no limit.
+func (l *loop) arm(x *exchange, d int64, cause error, now int64) {
+	x.phaseAt, x.phase = 0, cause
+	if d > 0 {
+		x.phaseAt = now + d
+	}
+	if at, _ := x.deadline(); at != 0 {
+		l.timers.put(x, at)
+	}
+}
+
+// deadline returns the first limit, 0 without any, and the cause it ends the request for.
+func (x *exchange) deadline() (at int64, cause error) {
+	at, cause = x.phaseAt, x.phase
+	if x.totalAt != 0 && (at == 0 || x.totalAt < at) {
+		at, cause = x.totalAt, nil
+	}
+	if x.cutAt != 0 && (at == 0 || x.cutAt < at) {
+		at, cause = x.cutAt, errPlanned
+	}
+	return at, cause
+}
+
+// expire ends the requests whose limit is reached.
+func (l *loop) expire(now int64) {
+	for l.timers.next() <= now {
+		x := l.timers.heap[0]
+		at, cause := x.deadline()
+		switch {
+		case at == 0:
+			l.timers.remove(x)
+		case at > now:
+			l.timers.move(x, at)
+		case cause == nil:
+			l.end(x, l.limits.total, nil)
+		default:
+			l.end(x, cause, nil)
+		}
+	}
+}
+
+// A group is the requests of one context.
+type group struct {
+	l     *loop
+	ctx   context.Context
+	stop  func() bool
+	all   map[*exchange]struct{}
+	ended bool
+}
+
+// join puts x into the group of its context. There are few: a run has one.
+func (l *loop) join(x *exchange, ctx context.Context) {
+	for _, g := range l.groups {
+		if g.ctx == ctx && !g.ended {
+			x.group = g
+			g.all[x] = struct{}{}
+			return
+		}
+	}
+	g := &group{l: l, ctx: ctx, all: map[*exchange]struct{}{x: {}}}
+	g.stop = context.AfterFunc(ctx, func() { l.post(func() { g.end(context.Cause(ctx)) }) })
+	l.groups = append(l.groups, g)
+	x.group = g
+}
+
+// end ends all requests of the group.
+func (g *group) end(cause error) {
+	g.ended = true
+	for x := range g.all {
+		g.l.end(x, cause, nil)
+	}
+	g.l.leaveGroup(g)
+}
+
+// leave takes x out of its group. The last group is kept for the next request.
+func (l *loop) leave(x *exchange) {
+	g := x.group
+	delete(g.all, x)
+	if len(g.all) == 0 && len(l.groups) > 1 && !g.ended {
+		l.leaveGroup(g)
+	}
+}
+
+func (l *loop) leaveGroup(g *group) {
+	g.stop()
+	l.groups = slices.DeleteFunc(l.groups, func(o *group) bool { return o == g })
+}
+
+// assign gives x its connection and writes the request.
+func (l *loop) assign(x *exchange, s *socket, reused bool) {
+	x.s, s.x = s, x
+	x.reused = reused
+	s.begin()
+	x.ready = l.o.Clock.Now()
+	l.arm(x, l.o.FirstByteTimeout.Nanoseconds(), l.limits.firstByte, x.ready)
+	x.began = x.ready
+	l.write(x, true)
+}
+
+// took takes bytes that were read from the connection of x at the offset at, and arrived
+// at kernel.
+func (l *loop) took(x *exchange, p []byte, at, kernel int64) {
+	if x.firstArrival == 0 {
+		x.firstArrival = at
+		if kernel != unstamped {
+			x.firstArrival = kernel
+		}
+		x.early = !x.written || x.firstArrival < x.began
+		// the answer may be there before the writing system call returns
+		if !x.early && x.wrote > x.firstArrival {
+			x.wrote = x.firstArrival
+		}
+	}
+	for len(p) > 0 {
+		if x.answer.done() {
+			x.s.surplus = true // the server talks on: the connection cannot be kept
+			break
+		}
+		headed := x.answer.headed()
+		body, n, err := x.answer.step(p)
+		p = p[n:]
+		if !headed && x.answer.headed() && !l.headed(x, at) {
+			return
+		}
+		if len(body) > 0 && !l.body(x, body, at, kernel) {
+			return
+		}
+		if err != nil {
+			l.end(x, nil, &brokenError{err})
+			return
+		}
+	}
+	if x.answer.done() {
+		l.end(x, nil, io.EOF)
+	}
+}
+
+// headed looks at a header that is complete; false when the request has ended with it.
+func (l *loop) headed(x *exchange, at int64) bool {
+	x.headers = at
+	switch r := &x.answer; {
+	case r.status < 200 || r.status > 299:
+		x.refused = true
+	case r.encoding != "":
+		l.end(x, nil, &encodedError{r.encoding})
+		return false
+	default:
+		x.listens = true
+		x.stream.init(x.p, l.o.Clock, l.counters, l.o.LineCap, &l.ev)
+	}
+	return true
+}
+
+// An encodedError is an answer in an encoding that was not asked for.
+type encodedError struct{ encoding string }
+
+func (e *encodedError) Error() string {
+	return "content-encoding: got " + e.encoding + ", want identity"
+}
+
+// body takes bytes of the body; false when the request has ended with them.
+func (l *loop) body(x *exchange, p []byte, at, kernel int64) bool {
+	idle := l.o.IdleTimeout.Nanoseconds()
+	switch {
+	case x.firstByte == 0:
+		x.firstByte = at
+		if kernel != unstamped {
+			x.firstByteKernel = kernel
+		}
+		l.arm(x, idle, l.limits.idle, at)
+	case idle > 0 && x.phase != errDrained:
+		x.phaseAt = at + idle
+	}
+	if x.refused {
+		x.error = append(x.error, p[:min(len(p), maxErrorBody-len(x.error))]...)
+		if len(x.error) == maxErrorBody {
+			l.end(x, nil, io.EOF)
+			return false
+		}
+		return true
+	}
+	s := &x.stream
+	err := s.take(p, arrival{read: x.s.t.reads, kernelNS: kernel, stamped: kernel != unstamped})
+	switch {
+	case err == errPlanned:
+		l.end(x, err, nil)
+		return false
+	case err != nil:
+		l.end(x, nil, err)
+		return false
+	case s.done && x.phase != errDrained:
+		l.arm(x, drainLimit.Nanoseconds(), errDrained, at)
+	}
+	return true
+}
+
+// outcome names how x ended: cause is why it was ended from outside, nil when it was not,
+// err is why reading stopped.
+func (l *loop) outcome(x *exchange, cause, err error) (outcome, text string) {
+	var encoded *encodedError
+	switch {
+	case x.refused:
+		if len(x.error) == 0 {
+			return run.HTTPError, x.answer.reason
+		}
+		return run.HTTPError, endpoint.ErrorText(x.error)
+	case x.listens:
+		return x.stream.outcome(cause, err)
+	case errors.As(err, &encoded):
+		return run.Malformed, err.Error()
+	}
+	if outcome, text = ended(cause); outcome != "" {
+		return outcome, text
+	}
+	if x.ready == 0 {
+		return l.limits.unconnected(err)
+	}
+	return unanswered(err, x.s.t.received > x.s.atBegin.received, x.s.ended)
+}
+
+// end ends x, gives its row away and its connection back.
+func (l *loop) end(x *exchange, cause, err error) {
+	outcome, text := l.outcome(x, cause, err)
+	row := x.f.Row()
+	row.Outcome, row.Error = outcome, clip(text, secretsOf(&l.o, x.p, text))
+	l.fill(x, row)
+	s := x.s
+	keep := s != nil && x.ready != 0 && cause == nil && err == io.EOF && x.answer.done() && x.answer.persists && x.written && !s.ended && !s.surplus
+	row.EndNS = formats.Some(l.o.Clock.Now())
+	l.leave(x)
+	l.timers.remove(x)
+	if x.waits {
+		l.forget(x)
+	}
+	if s != nil {
+		s.x = nil
+		if s.dialing {
+			s.dialing = false
+			l.dialing--
+		}
+		if keep {
+			l.keep(s)
+		} else {
+			l.drop(s)
+		}
+	}
+	f := x.f
+	l.release(x)
+	f.Ended(row)
+	l.advance()
+}
+
+// fill writes the columns of x but for its outcome.
+func (l *loop) fill(x *exchange, row *run.Request) {
+	row.DispatchedNS = formats.Some(x.dispatched)
+	row.ConnAskedNS = stamp(x.asked)
+	row.DNSNS, row.ConnectNS = stamp(x.dns), stamp(x.connected)
+	row.HeadersNS = stamp(x.headers)
+	if x.headers != 0 {
+		row.HTTPStatus = formats.Some(int64(x.answer.status))
+		row.EarlyResponse = formats.Some(0)
+		if x.early {
+			row.EarlyResponse = formats.Some(1)
+		}
+	}
+	row.FirstByteNS, row.FirstByteKernelNS = stamp(x.firstByte), stamp(x.firstByteKernel)
+	if x.listens {
+		x.stream.fill(row)
+	}
+	if x.ready == 0 {
+		return
+	}
+	s := x.s
+	row.ConnReadyNS = formats.Some(x.ready)
+	row.ConnReused = formats.Some(0)
+	if x.reused {
+		row.ConnReused = formats.Some(1)
+	}
+	row.ConnID = formats.Some(s.id)
+	row.RemoteAddr = s.remote
+	if x.written {
+		row.WriteDoneNS = stamp(x.wrote)
+	}
+	s.traffic().less(s.atBegin).fill(row)
+}

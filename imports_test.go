@@ -51,7 +51,7 @@ var shared = []string{"formats", "internal/cli", "internal/pipe", "internal/code
 var doors = map[string][]string{
 	"github.com/apache/arrow/go/v17":   {"formats/ipc", "formats/run", "formats/gpu", "traces"},
 	"github.com/parquet-go/parquet-go": {"internal/parquet"},
-	"github.com/klauspost/compress":    {"internal/codec"},
+	"github.com/klauspost/compress":    {"internal/codec", "formats/ipc"},
 	"github.com/go-zeromq/zmq4":        {"internal/pipe"},
 	"github.com/NVIDIA/go-nvml":        {"cmd/gpuwatch/internal/nvml"},
 	"github.com/urfave/cli/v2":         {"internal/cli", "cmd/tracegen", "cmd/replay", "cmd/replay/internal/serve", "cmd/reduce", "cmd/gpuwatch", "cmd/judge"},

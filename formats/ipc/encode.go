@@ -30,9 +30,9 @@ type Encoder[T any] struct {
 	schema *arrow.Schema
 	n      int
 	size   int64 // of lists and text gathered so far, bytes
-	zstd   *aipc.Writer
 	plain  *aipc.Writer
 	sink   sink
+	zstd   *squeezer // nil before the first batch
 }
 
 // NewEncoder returns an encoder for rows with these columns.
@@ -41,7 +41,6 @@ func NewEncoder[T any](cols []Column[T]) *Encoder[T] {
 	for _, c := range cols {
 		e.build = append(e.build, newBuilder(c.Type))
 	}
-	e.zstd = aipc.NewWriterWithPayloadWriter(&e.sink, aipc.WithSchema(e.schema), aipc.WithZstd())
 	e.plain = aipc.NewWriterWithPayloadWriter(&e.sink, aipc.WithSchema(e.schema))
 	return e
 }
@@ -73,21 +72,37 @@ func (e *Encoder[T]) Encode(plain bool) (Message, error) {
 	rec := array.NewRecord(e.schema, arrays, int64(e.n))
 	defer rec.Release()
 	m := Message{Rows: int64(e.n)}
-	w := e.zstd
-	if plain || e.n == 0 {
-		w = e.plain
-	}
 	e.n, e.size = 0, 0
-	if err := w.Write(rec); err != nil {
+	if err := e.plain.Write(rec); err != nil {
 		return Message{}, fmt.Errorf("encode a batch: %w", err)
 	}
-	m.Bytes = e.sink.frame
+	if plain || m.Rows == 0 {
+		m.Bytes = bytes.Clone(e.sink.Bytes())
+		return m, nil
+	}
+	if e.zstd == nil {
+		if err := e.model(rec.NewSlice(0, 1)); err != nil {
+			return Message{}, err
+		}
+	}
+	m.Bytes = e.zstd.squeeze(e.sink.Bytes())
 	return m, nil
+}
+
+// model lets Arrow compress a row, for the metadata of such batches.
+func (e *Encoder[T]) model(row arrow.Record) error {
+	defer row.Release()
+	var s sink
+	if err := aipc.NewWriterWithPayloadWriter(&s, aipc.WithSchema(e.schema), aipc.WithZstd()).Write(row); err != nil {
+		return fmt.Errorf("encode a batch: %w", err)
+	}
+	e.zstd = newSqueezer(s.Bytes())
+	return nil
 }
 
 // sink keeps the last payload of an Arrow writer as one frame. The writer's first
 // payload is its schema, which the batch after it replaces.
-type sink struct{ frame []byte }
+type sink struct{ bytes.Buffer }
 
 func (s *sink) Start() error { return nil }
 func (s *sink) Close() error { return nil }
@@ -95,19 +110,15 @@ func (s *sink) Close() error { return nil }
 func (s *sink) WritePayload(p aipc.Payload) error {
 	meta := p.Meta()
 	defer meta.Release()
-	var b bytes.Buffer
+	s.Reset()
 	n := (meta.Len() + 7) &^ 7
 	var prefix [8]byte
 	binary.LittleEndian.PutUint32(prefix[:], continuation)
 	binary.LittleEndian.PutUint32(prefix[4:], uint32(n))
-	b.Write(prefix[:])
-	b.Write(meta.Bytes())
-	b.Write(make([]byte, n-meta.Len()))
-	if err := p.SerializeBody(&b); err != nil {
-		return err
-	}
-	s.frame = b.Bytes()
-	return nil
+	s.Write(prefix[:])
+	s.Write(meta.Bytes())
+	s.Write(make([]byte, n-meta.Len()))
+	return p.SerializeBody(s)
 }
 
 // SchemaMessage encodes the schema message of a table, its metadata in the order
@@ -118,7 +129,7 @@ func SchemaMessage(fields []Field, keys, values []string) ([]byte, error) {
 	if err := w.Close(); err != nil {
 		return nil, fmt.Errorf("encode a schema: %w", err)
 	}
-	return s.frame, nil
+	return s.Bytes(), nil
 }
 
 // builder gathers the values of one column.

@@ -15,6 +15,7 @@ func (o *options) note() {
 		"workers": strconv.Itoa(o.workers), "warmup": o.warmup.String(), "grace": o.grace.String(), "spin": o.spin.String(), "nice": strconv.Itoa(o.nice),
 		"connect-timeout": o.connect.String(), "first-byte-timeout": o.firstByte.String(), "idle-timeout": o.idle.String(), "total-timeout": o.total.String(),
 		"chunks": o.chunks, "server-block": strconv.FormatInt(o.serverBlock, 10), "seed": strconv.FormatInt(o.seed, 10),
+		"timing": o.timing, "loop": onOff[o.loop],
 		"gomaxprocs": strconv.Itoa(workerProcs), "headers": headerNames(o.header),
 	}
 	if o.http2 {
@@ -29,6 +30,15 @@ func (o *options) note() {
 	}
 	if o.sim != nil {
 		m["sim"] = o.sim.String()
+	}
+	if o.concurrency > 0 {
+		m["concurrency"] = strconv.FormatInt(o.concurrency, 10)
+	}
+	if o.sessions > 0 {
+		m["sessions"] = strconv.FormatInt(o.sessions, 10)
+	}
+	if o.ramp > 0 {
+		m["ramp"] = o.ramp.String()
 	}
 	if o.requests > 0 {
 		m["requests"] = strconv.FormatInt(o.requests, 10)

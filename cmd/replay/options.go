@@ -47,6 +47,12 @@ type options struct {
 	pin      bool
 	cancel   share
 
+	timing      string
+	concurrency int64
+	sessions    int64
+	ramp        time.Duration
+	loop        bool
+
 	workers  int
 	requests int64
 	duration time.Duration
@@ -87,7 +93,7 @@ func parse(c *ucli.Context) (*options, error) {
 	if o.quiet && o.shown {
 		return nil, cli.Usagef("--progress: cannot stand beside --quiet")
 	}
-	for _, step := range []func(*ucli.Context) error{o.parseTarget, o.parseRequest, o.parseLoad, o.parseLimits, o.parseAbout} {
+	for _, step := range []func(*ucli.Context) error{o.parseTarget, o.parseRequest, o.parseLoad, o.parseTiming, o.parseLimits, o.parseAbout} {
 		if err := step(c); err != nil {
 			return nil, err
 		}

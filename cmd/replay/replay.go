@@ -41,7 +41,22 @@ func action(c *ucli.Context) (err error) {
 		return err
 	}
 	defer in.Close()
-	reader, err := openSchedule(ctx, in, pipe.Place(o.input))
+	source, again := io.Reader(in), drive.Again(nil)
+	if o.loop {
+		tape, err := newTape(in)
+		if err != nil {
+			return err
+		}
+		defer tape.Close()
+		source, again = tape, func() (*schedule.Reader, error) {
+			r, err := tape.Rewind()
+			if err != nil {
+				return nil, err
+			}
+			return openSchedule(context.WithoutCancel(ctx), r, pipe.Place(o.input))
+		}
+	}
+	reader, err := openSchedule(ctx, source, pipe.Place(o.input))
 	if err != nil {
 		return err
 	}
@@ -73,16 +88,16 @@ func action(c *ucli.Context) (err error) {
 		}
 	}
 	descriptors(warn)
-	return o.drive(ctx, c, reader, exe, found, warn)
+	return o.drive(ctx, c, reader, again, exe, found, warn)
 }
 
 // drive replays with everything in place, and says how it went.
-func (o *options) drive(ctx context.Context, c *ucli.Context, reader *schedule.Reader, exe string, found *preflight.Findings, warn func(string, ...any)) error {
+func (o *options) drive(ctx context.Context, c *ucli.Context, reader *schedule.Reader, again drive.Again, exe string, found *preflight.Findings, warn func(string, ...any)) error {
 	stderr := cli.Stderr(c)
 	out := &output{ctx: context.WithoutCancel(ctx), o: o, stdout: cli.Stdout(c)}
 	line := &progress.Line{W: stderr, Terminal: cli.IsTerminal(stderr), Workers: o.workers}
 	d := drive.Options{
-		Schedule: reader, Executable: exe, Workers: o.workers, Setup: o.setup(found.Model), Requests: o.requests, ServerBlock: o.serverBlock, Grace: o.grace,
+		Schedule: reader, Again: again, Executable: exe, Workers: o.workers, Setup: o.setup(found.Model), Requests: o.requests, ServerBlock: o.serverBlock, Grace: o.grace,
 		Header: o.runHeader(reader.HeaderJSON(), found), Open: out.open, Spool: out.spool,
 	}
 	if !o.quiet {
@@ -118,11 +133,20 @@ func (o *options) advise(r *drive.Result, warn func(string, ...any)) {
 		warn("lag p99 %s, limit %s: the generator is late; add --workers (%d of %d CPUs used) or lower the rate",
 			r.LagP99.Round(100*time.Microsecond), lagLimit, min(o.workers, host.Usable()), host.Usable())
 	}
+	if o.concurrency > r.Planned {
+		warn("%d requests are fewer than --concurrency %d: at most %d were in flight", r.Planned, o.concurrency, r.MostRequests)
+	}
+	if o.loop && r.Passes == 1 {
+		warn("--loop had no effect: the plan ended in the first pass over the schedule")
+	}
+	if r.Literal {
+		warn("--loop repeated text that stands in the schedule: a server with a prefix cache has seen it before")
+	}
 }
 
 // setup is what every worker is told.
 func (o *options) setup(model string) link.Setup {
-	return link.Setup{GOMAXPROCS: workerProcs, URLs: o.urls, Endpoint: o.endpoint, Prompt: o.prompt, Model: model, Stream: o.stream, PinOutput: o.pin,
+	return link.Setup{Timing: o.timing, Concurrency: o.concurrency, Sessions: o.sessions, RampNS: int64(o.ramp), Released: o.released(), GOMAXPROCS: workerProcs, URLs: o.urls, Endpoint: o.endpoint, Prompt: o.prompt, Model: model, Stream: o.stream, PinOutput: o.pin,
 		Chunks: o.chunks == "full", Header: o.header, CA: o.ca, HTTP2: o.http2, Seed: o.seed, ConnectNS: int64(o.connect), FirstByteNS: int64(o.firstByte), IdleNS: int64(o.idle),
 		TotalNS: int64(o.total), DurationNS: int64(o.duration), GraceNS: int64(o.grace), CancelPPM: o.cancel.ppm, CancelNS: int64(o.cancel.after), SpinNS: int64(o.spin), Nice: o.nice}
 }
@@ -133,8 +157,8 @@ func (o *options) runHeader(schedule []byte, found *preflight.Findings) format.H
 		targets[i] = preflight.Redact(u)
 	}
 	return format.Header{Build: cli.Build(), Schedule: schedule, Target: targets, Endpoint: o.endpoint, Model: found.Model, Server: found.Server,
-		Streaming: o.stream, Engine: "http", Prompt: o.prompt, Timing: "schedule", Flags: o.effective, Seed: o.seed, Workers: o.workers,
-		ChunkLists: o.chunks, WarmupNS: int64(o.warmup), Calibration: "off", Host: host.Facts(), Labels: o.labels, ServerConfig: o.config}
+		Streaming: o.stream, Engine: "http", Prompt: o.prompt, Timing: o.timing, Flags: o.effective, Seed: o.seed, Workers: o.workers,
+		ChunkLists: o.chunks, WarmupNS: int64(o.warmup), RampNS: int64(o.ramp), Calibration: "off", Host: host.Facts(), Labels: o.labels, ServerConfig: o.config}
 }
 
 // openSchedule reads the header; a signal ends the wait for it.

@@ -33,6 +33,7 @@ var Columns = [...]ipc.Column[Request]{
 	// sender
 	v1("worker", ipc.Int64, "", "worker process that owned the request, from 0", "no worker got it", func(r *Request) any { return &r.Worker }),
 	v1("prepared_ns", ipc.Int64, "ns", "the body was ready", "did not happen", func(r *Request) any { return &r.PreparedNS }),
+	v1("cap_wait_ns", ipc.Int64, "ns", "how long a cap (--concurrency, --sessions) kept the request waiting once it was due; part of the lag", "no cap is set, or the timing is asap", func(r *Request) any { return &r.CapWaitNS }),
 	v1("dispatched_ns", ipc.Int64, "ns", "the worker released the request to its engine", "did not happen", func(r *Request) any { return &r.DispatchedNS }),
 	v1("conn_asked_ns", ipc.Int64, "ns", "a connection was asked for", "did not happen", func(r *Request) any { return &r.ConnAskedNS }),
 	v1("conn_ready_ns", ipc.Int64, "ns", "a connection was ready", "did not happen", func(r *Request) any { return &r.ConnReadyNS }),

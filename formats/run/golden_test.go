@@ -26,7 +26,7 @@ func goldenRequests() [][]Request {
 		return Request{
 			RequestID: id, Session: fmt.Sprintf("s%d", id%2), Stream: "main", Turn: id / 2, Class: "chat", Model: "m",
 			ScheduledNS: some(due), DueNS: some(due), PlannedInputTokens: some(100 + id), PlannedOutputTokens: some(4),
-			ExpectedCachedTokens: some(16 * id), Worker: some(id % 2), PreparedNS: some(due - 5_000_000),
+			ExpectedCachedTokens: some(16 * id), Worker: some(id % 2), PreparedNS: some(due - 5_000_000), CapWaitNS: some(0),
 			DispatchedNS: some(due + 30_000), ConnAskedNS: some(due + 31_000), ConnReadyNS: some(due + 90_000),
 			ConnReused: some(id & 1), DNSNS: some(due + 40_000), ConnectNS: some(due + 80_000), ConnID: some(7),
 			RemoteAddr: "127.0.0.1:8000", WriteDoneNS: some(due + 120_000), HeadersNS: some(due + 1_000_000),
@@ -42,6 +42,7 @@ func goldenRequests() [][]Request {
 		}
 	}
 	one := ok(2, 30_000_000)
+	one.CapWaitNS = some(12_000)
 	one.ChunkGapUS, one.ChunkDelayUS, one.ChunkTokens = []int64{}, nil, nil
 	failed := Request{RequestID: 3, Turn: 1, After: []int64{1, 2}, Session: "s1", ScheduledNS: some(40_000_000), DueNS: some(95_000_000),
 		Worker: some(1), DispatchedNS: some(95_020_000), EndNS: some(99_000_000), Outcome: HTTPError, HTTPStatus: some(503),

@@ -31,6 +31,7 @@ type Header struct {
 	Workers      int               `json:"workers"`       //
 	ChunkLists   string            `json:"chunks"`        // full or off
 	WarmupNS     int64             `json:"warmup_ns"`     // --warmup, 0 when none
+	RampNS       int64             `json:"ramp_ns"`       // --ramp, 0 when none
 	Calibration  string            `json:"calibration"`   // "off" until calibrated
 	Host         Host              `json:"host"`          //
 	Epoch        Epoch             `json:"epoch"`         //

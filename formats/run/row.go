@@ -58,6 +58,7 @@ type Request struct {
 	// sender
 	Worker       formats.Int
 	PreparedNS   formats.Int
+	CapWaitNS    formats.Int // how long --concurrency and --sessions kept it from its slot
 	DispatchedNS formats.Int
 	ConnAskedNS  formats.Int
 	ConnReadyNS  formats.Int

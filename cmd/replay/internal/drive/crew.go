@@ -52,8 +52,9 @@ type frame struct {
 	payload []byte
 }
 
-// spawn starts a worker: this program again, with its frames on descriptors 3 and 4.
-func spawn(exe string, index int, args ...string) (*member, error) {
+// spawn starts a worker: this program again, with its frames on descriptors 3 and 4 and
+// the memory of the caps, when there is one, on 5.
+func spawn(exe string, index int, shared *os.File, args ...string) (*member, error) {
 	childIn, in, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("worker %d: %w", index, err)
@@ -67,6 +68,9 @@ func spawn(exe string, index int, args ...string) (*member, error) {
 	m := &member{index: index, in: in, out: out, outbox: make(chan frame, outboxFrames), closed: make(chan struct{}), ended: make(chan struct{})}
 	m.cmd = exec.Command(exe, append([]string{worker.Arg}, args...)...)
 	m.cmd.ExtraFiles = []*os.File{childIn, childOut}
+	if shared != nil {
+		m.cmd.ExtraFiles = append(m.cmd.ExtraFiles, shared)
+	}
 	m.cmd.Stderr = &m.said
 	err = m.cmd.Start()
 	childIn.Close()

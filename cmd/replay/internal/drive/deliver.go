@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"hydrant/cmd/replay/internal/clock"
 	"hydrant/cmd/replay/internal/link"
+	"hydrant/cmd/replay/internal/worker"
 	"hydrant/formats/run"
 )
 
@@ -41,7 +43,7 @@ func (d *drive) prime() (held *fed, err error) {
 			switch {
 			case f.err != nil && !errors.Is(f.err, io.EOF):
 				return nil, f.err
-			case f.err != nil || f.line.at.Valid && f.line.at.V > int64(lookAhead):
+			case f.err != nil || d.timed() && f.line.at.Valid && f.line.at.V > int64(lookAhead):
 				held = &f
 			default:
 				d.give(f.line)
@@ -84,6 +86,9 @@ func (d *drive) begin() (*Spool, error) {
 	d.sink.Store(s)
 	d.mu.Lock()
 	d.clock, d.begun = clock.New(e), true
+	if d.o.Setup.Released {
+		time.AfterFunc(startLead+time.Duration(d.o.Setup.DurationNS), func() { close(d.over) })
+	}
 	d.mu.Unlock()
 	for _, m := range d.crew {
 		m.sendJSON(link.KindStart, link.Start{Epoch: e})
@@ -93,6 +98,7 @@ func (d *drive) begin() (*Spool, error) {
 
 // give hands a line to its worker.
 func (d *drive) give(l *line) {
+	d.waits = d.waits || l.waits
 	d.mu.Lock()
 	d.plan(l)
 	m := d.crew[l.worker]
@@ -106,9 +112,37 @@ func (d *drive) plan(l *line) {
 	d.totals.planned++
 	d.totals.input.add(l.in)
 	d.totals.output.add(l.out)
-	if l.at.Valid {
+	if l.at.Valid && d.timed() {
 		d.live.planned(l.at.V)
 	}
+}
+
+// timed reports whether the times of the schedule say when its lines are needed.
+func (d *drive) timed() bool {
+	t := d.o.Setup.Timing
+	return t != worker.Asap && t != worker.Think
+}
+
+// unplan takes a line off the plan that ended before it. The caller holds the mutex.
+func (d *drive) unplan(debt *debt) error {
+	j, err := link.DecodeJob(debt.job)
+	if err != nil {
+		return err
+	}
+	d.totals.planned--
+	d.totals.input.remove(j.Request.InputTokens)
+	d.totals.output.remove(j.Request.OutputTokens)
+	return nil
+}
+
+// owned returns what a worker owes and will not pay. Where the plan is what was released,
+// what was not sent is no part of it.
+func (d *drive) owned(m *member) []*debt {
+	all := d.ledger.writeOff(m.index)
+	if !d.o.Setup.Released {
+		return all
+	}
+	return slices.DeleteFunc(all, func(debt *debt) bool { return !debt.dispatched && d.unplan(debt) == nil })
 }
 
 // deliver gives lines to workers as their time comes near, until the plan ends or the
@@ -122,6 +156,9 @@ func (d *drive) deliver(held *fed) {
 			select {
 			case f = <-d.lines:
 			case <-d.stopped:
+				return
+			case <-d.over:
+				d.drain()
 				return
 			}
 		}
@@ -137,15 +174,46 @@ func (d *drive) deliver(held *fed) {
 			d.fail(f.err)
 			return
 		case !d.gate(f.line):
-			d.decline(f.line)
+			if d.stopping() {
+				d.decline(f.line)
+			} else {
+				d.drain()
+			}
 			return
 		}
 		d.give(f.line)
 	}
 }
 
-// gate waits until l may go to its worker; false when the run was stopped instead.
+// drain ends the plan: the schedule is read no further. A pipe that has gone quiet is
+// left where it is.
+func (d *drive) drain() {
+	d.feed.over.Store(true)
+	idle := time.NewTimer(restIdle)
+	defer idle.Stop()
+	for !d.exhausted {
+		select {
+		case f := <-d.lines:
+			d.exhausted = f.err != nil
+		case <-idle.C:
+			return
+		}
+	}
+}
+
+// window returns how many lines and bytes may wait in workers. Where the times of the
+// schedule do not say which lines are needed next, those of open sessions may lie far ahead.
+func (d *drive) window() (lines, bytes int64) {
+	if d.o.Setup.Timing == worker.Think || d.o.Setup.Timing == worker.Asap && d.waits || d.o.Setup.Sessions > 0 {
+		return lateLines, lateBytes
+	}
+	return aheadLines, aheadBytes
+}
+
+// gate waits until l may go to its worker; false when the run was stopped or the plan has
+// ended instead.
 func (d *drive) gate(l *line) bool {
+	most, mostBytes := d.window()
 	for {
 		d.mu.Lock()
 		now, lines, bytes := d.now(), d.ledger.waiting, d.ledger.bytes
@@ -154,13 +222,17 @@ func (d *drive) gate(l *line) bool {
 		switch {
 		case d.stopping():
 			return false
+		case !d.timed():
+			if lines < most && bytes < mostBytes {
+				return true
+			}
 		case l.at.Valid && l.at.V <= now:
 			if lines < lateLines && bytes < lateBytes {
 				return true
 			}
 		case l.at.Valid && l.at.V-now > int64(lookAhead):
 			wait = time.Duration(l.at.V - now - int64(lookAhead))
-		case lines < aheadLines && bytes < aheadBytes:
+		case lines < most && bytes < mostBytes:
 			return true
 		case l.at.Valid:
 			wait = time.Duration(l.at.V - now)
@@ -175,6 +247,8 @@ func (d *drive) gate(l *line) bool {
 		case <-after:
 		case <-d.moved:
 		case <-d.stopped:
+		case <-d.over:
+			return false
 		}
 		if timer != nil {
 			timer.Stop()
@@ -228,7 +302,7 @@ func (d *drive) sweep() {
 	d.mu.Lock()
 	var lost []*debt
 	for _, m := range d.crew {
-		lost = append(lost, d.ledger.writeOff(m.index)...)
+		lost = append(lost, d.owned(m)...)
 	}
 	cause := d.cause
 	d.mu.Unlock()
@@ -247,8 +321,12 @@ func (d *drive) sweep() {
 	}
 }
 
-// decline makes the row of a line that no worker was given.
+// decline makes the row of a line that no worker was given. It has none where the plan
+// is what was released.
 func (d *drive) decline(l *line) {
+	if d.o.Setup.Released {
+		return
+	}
 	d.mu.Lock()
 	d.plan(l)
 	d.mu.Unlock()
@@ -265,6 +343,9 @@ func (d *drive) decline(l *line) {
 // declineRest makes the rows of the plan that was not delivered. A schedule that does
 // not end soon, as one from a living pipe, is left where it is.
 func (d *drive) declineRest() {
+	if d.o.Setup.Released {
+		return
+	}
 	end := time.After(restTime)
 	for !d.exhausted && d.sink.Load().healthy() {
 		idle := time.NewTimer(restIdle)

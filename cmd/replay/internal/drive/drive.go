@@ -22,6 +22,7 @@ import (
 
 	"hydrant/cmd/replay/internal/clock"
 	"hydrant/cmd/replay/internal/link"
+	"hydrant/cmd/replay/internal/slots"
 	"hydrant/formats/run"
 	"hydrant/formats/schedule"
 )
@@ -33,6 +34,7 @@ type Options struct {
 	Workers     int
 	Setup       link.Setup // for every worker; Worker is filled in
 	Requests    int64      // the plan ends after this many lines; 0: none
+	Again       Again      // for --loop; nil: the schedule is played once
 	ServerBlock int64      // tokens per block of the server's prefix cache, for expected_cached_tokens
 	Grace       time.Duration
 
@@ -57,6 +59,10 @@ type Result struct {
 	SHA256         string // of the run, as its end has it
 	ScheduleSHA256 []string
 	PlanEnded      bool // --requests or --duration ended the plan
+	Passes         int64
+	Literal        bool  // a later pass repeated text of the schedule
+	MostRequests   int64 // most in flight at once, where --concurrency caps them
+	MostSessions   int64 // most open at once, where --sessions caps them
 }
 
 // drive is the state of a run.
@@ -65,6 +71,7 @@ type drive struct {
 	crew  []*member
 	feed  *feeder
 	lines chan fed
+	slots *slots.Memory // nil: no caps
 
 	mu      sync.Mutex
 	ledger  *ledger
@@ -76,6 +83,9 @@ type drive struct {
 	moved   chan struct{} // holds one: the ledger or a worker's state changed
 	clock   clock.Clock
 	begun   bool
+
+	waits bool          // a line with dependencies was seen; owned by Run's goroutine
+	over  chan struct{} // closed when --duration ends a plan of what was released
 
 	sink      atomic.Pointer[sink] // nil before the start
 	exhausted bool                 // the reader of lines has ended; owned by Run's goroutine
@@ -92,8 +102,12 @@ type fed struct {
 // with an error alone there is no whole run. ctx ends a run with cause.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	d := &drive{o: o, ledger: newLedger(), totals: newTotals(), status: run.Complete,
-		stopped: make(chan struct{}), moved: make(chan struct{}, 1), lines: make(chan fed, 256)}
-	d.feed = &feeder{r: o.Schedule, workers: o.Workers, serverBlock: o.ServerBlock, requests: o.Requests, duration: time.Duration(o.Setup.DurationNS)}
+		stopped: make(chan struct{}), moved: make(chan struct{}, 1), lines: make(chan fed, 256), over: make(chan struct{})}
+	d.feed = &feeder{r: o.Schedule, workers: o.Workers, serverBlock: o.ServerBlock, requests: o.Requests, duration: time.Duration(o.Setup.DurationNS),
+		timing: o.Setup.Timing, loop: loop{Again: o.Again}}
+	if o.Setup.Released {
+		d.feed.duration = 0 // its lines have no instant before they are released
+	}
 	quit := make(chan struct{})
 	defer close(quit)
 	go d.watch(ctx, quit)

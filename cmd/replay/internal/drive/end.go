@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"hydrant/cmd/replay/internal/worker"
 	"hydrant/formats/run"
 )
 
@@ -34,11 +35,11 @@ func (d *drive) end() (*Result, error) {
 		}
 	}
 	if d.exhausted { // the reader has ended, its trailers are whole
-		trailers := d.feed.r.Trailers()
+		trailers := d.feed.trailers()
 		for _, tr := range trailers {
 			detail.ScheduleSHA256 = append(detail.ScheduleSHA256, tr.SHA256)
 		}
-		if n := len(trailers); n > 0 && d.feed.whole {
+		if n := len(trailers); n > 0 && (d.feed.whole || d.feed.loop.pass > 0) {
 			raw, err := json.Marshal(trailers[n-1])
 			if err != nil {
 				return nil, err
@@ -55,6 +56,12 @@ func (d *drive) end() (*Result, error) {
 	}
 	r := &Result{Status: d.status, Reason: detail.Reason, Planned: t.planned, Sent: t.sent, Outcomes: detail.Outcomes,
 		Workers: len(d.crew), SHA256: d.sink.Load().sha256(), ScheduleSHA256: detail.ScheduleSHA256, PlanEnded: d.exhausted && d.feed.planEnd}
+	if d.exhausted {
+		r.Passes, r.Literal = d.feed.loop.pass+1, d.feed.loop.literal
+	}
+	if d.slots != nil {
+		r.MostRequests, r.MostSessions = d.slots.Peak(worker.Requests), d.slots.Peak(worker.Sessions)
+	}
 	if q := t.lag.Quantiles([]int64{500, 990}); q != nil {
 		r.LagP50, r.LagP99 = time.Duration(q[0]), time.Duration(q[1])
 	}

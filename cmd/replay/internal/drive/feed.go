@@ -4,9 +4,11 @@ import (
 	"hash/fnv"
 	"io"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"hydrant/cmd/replay/internal/link"
+	"hydrant/cmd/replay/internal/worker"
 	"hydrant/formats"
 	"hydrant/formats/schedule"
 )
@@ -16,6 +18,7 @@ type line struct {
 	id      int64
 	at      formats.Int
 	worker  int
+	waits   bool   // for others
 	job     []byte // for the worker
 	slim    []byte // without prompt and body, for the ledger
 	in, out formats.Int
@@ -27,8 +30,11 @@ type feeder struct {
 	r           *schedule.Reader
 	workers     int
 	serverBlock int64
-	requests    int64 // 0: all
-	duration    time.Duration
+	requests    int64         // 0: all
+	duration    time.Duration // lines from then on are not in the plan; 0: all are
+	timing      string
+	over        atomic.Bool // the plan has ended
+	loop        loop
 
 	chains  schedule.Chains
 	cache   schedule.Cache
@@ -41,14 +47,25 @@ type feeder struct {
 
 // next returns the next line of the plan; io.EOF at its end.
 func (f *feeder) next() (*line, error) {
-	if f.requests > 0 && f.read == f.requests {
+	if f.requests > 0 && f.read == f.requests || f.over.Load() {
 		f.planEnd = true
 		return nil, io.EOF
 	}
 	r, err := f.r.Next()
+	for err == io.EOF && f.loop.Again != nil {
+		if err = f.again(); err == nil {
+			r, err = f.r.Next()
+		}
+	}
 	if err != nil {
 		f.whole = err == io.EOF
 		return nil, err
+	}
+	r = f.loop.place(r)
+	if f.timing == worker.Strict {
+		if err := strict(r); err != nil {
+			return nil, err
+		}
 	}
 	if f.duration > 0 && r.AtNS.Valid && r.AtNS.V >= int64(f.duration) {
 		f.planEnd = true
@@ -62,7 +79,7 @@ func (f *feeder) next() (*line, error) {
 		return nil, err
 	}
 	block := f.r.Header().Block
-	j := link.Job{Request: *r, Block: block}
+	j := link.Job{Request: *r, Block: block, Pass: f.loop.pass}
 	ids, err := f.chains.IDs(r)
 	if err != nil {
 		return nil, err
@@ -77,11 +94,25 @@ func (f *feeder) next() (*line, error) {
 		}
 	}
 	f.read++
-	l := &line{id: r.ID, at: r.AtNS, worker: f.workerOf(r.Session), in: r.InputTokens, out: r.OutputTokens}
+	l := &line{id: r.ID, at: r.AtNS, worker: f.workerOf(r.Session), waits: len(r.After) > 0, in: r.InputTokens, out: r.OutputTokens}
 	l.job = link.AppendJob(nil, &j)
 	j.Request.Blocks, j.Request.Body, j.Request.Extra = nil, nil, nil
 	l.slim = link.AppendJob(nil, &j)
 	return l, nil
+}
+
+// strict refuses a line that an instant alone cannot time.
+func strict(r *schedule.Request) error {
+	fault := &formats.SyntaxError{Place: "schedule request " + strconv.FormatInt(r.ID, 10), Help: "--timing schedule waits for dependencies"}
+	switch {
+	case r.Context == schedule.Delta:
+		fault.What, fault.Got, fault.Want = "context", schedule.Delta, "whole prompts under --timing strict: a delta needs the reply before it"
+	case !r.AtNS.Valid:
+		fault.What, fault.Got, fault.Want = "at_ns", "null", "a time on every line under --timing strict"
+	default:
+		return nil
+	}
+	return fault
 }
 
 // workerOf gives a session to a worker, always the same one.

@@ -94,7 +94,7 @@ func (d *debt) row(reason string, now int64) (*run.Request, error) {
 // planned returns a row with the columns of the plan.
 func planned(j *link.Job) *run.Request {
 	r := &j.Request
-	return &run.Request{RequestID: r.ID, Session: r.Session, Stream: r.Stream, Turn: r.Turn, After: r.After, Class: r.Class,
+	return &run.Request{RequestID: r.ID, Pass: j.Pass, Session: r.Session, Stream: r.Stream, Turn: r.Turn, After: r.After, Class: r.Class,
 		Model: r.Model, ScheduledNS: r.AtNS, PlannedInputTokens: r.InputTokens, PlannedOutputTokens: r.OutputTokens,
 		ExpectedCachedTokens: j.Expected}
 }

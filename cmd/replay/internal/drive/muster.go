@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"time"
 
 	"hydrant/cmd/replay/internal/link"
+	"hydrant/cmd/replay/internal/slots"
 	"hydrant/formats"
 	"hydrant/formats/run"
 	"hydrant/internal/cli"
@@ -20,8 +22,16 @@ const musterTime = 30 * time.Second
 
 // muster starts the workers and waits for their hello.
 func (d *drive) muster() error {
+	var shared *os.File
+	if d.o.Setup.Concurrency > 0 || d.o.Setup.Sessions > 0 {
+		var err error
+		if d.slots, shared, err = slots.New(d.o.Workers); err != nil {
+			return err
+		}
+		defer shared.Close()
+	}
 	for i := range d.o.Workers {
-		m, err := spawn(d.o.Executable, i)
+		m, err := spawn(d.o.Executable, i, shared)
 		if err != nil {
 			return err
 		}
@@ -31,7 +41,7 @@ func (d *drive) muster() error {
 		go d.guard(m, m.write)
 		go d.guard(m, func() error { return d.attend(m) })
 		s := d.o.Setup
-		s.Worker = i
+		s.Worker, s.Workers = i, d.o.Workers
 		m.sendJSON(link.KindSetup, s)
 	}
 	return d.await(musterTime, "hello", func(m *member) bool { return m.hello != nil })
@@ -100,6 +110,7 @@ func (d *drive) attend(m *member) error {
 		m.reason = how
 	}
 	d.mu.Unlock()
+	d.wake(m)
 	if !well {
 		d.fail(cli.WithHint(fmt.Errorf("worker %d (pid %d) %s", m.index, m.pid, how),
 			"its requests have rows all the same: truncated when they were in flight, else not_sent"))
@@ -149,6 +160,14 @@ func (d *drive) hear(m *member, kind link.Kind, payload []byte) error {
 			return err
 		}
 		return d.takeClient(m, rows)
+	case link.KindDropped:
+		var l link.Dropped
+		if err := json.Unmarshal(payload, &l); err != nil {
+			return err
+		}
+		return d.takeDropped(m, l.IDs)
+	case link.KindWake:
+		d.wake(m)
 	case link.KindFault:
 		var f link.Fault
 		if err := json.Unmarshal(payload, &f); err != nil {
@@ -166,6 +185,42 @@ func (d *drive) hear(m *member, kind link.Kind, payload []byte) error {
 		m.shut()
 	default:
 		return fmt.Errorf("got frame %d, want a worker's", kind)
+	}
+	return nil
+}
+
+// wake tells the workers that wait for slots that one may be free.
+func (d *drive) wake(from *member) {
+	if d.slots == nil {
+		return
+	}
+	d.mu.Lock()
+	crew := d.crew
+	d.mu.Unlock()
+	for _, m := range crew {
+		if m == from || !d.slots.Waiting(m.index) {
+			continue
+		}
+		select {
+		case m.outbox <- frame{kind: link.KindSlots}:
+		default:
+			go m.send(frame{kind: link.KindSlots}, nil) // never waits for a worker that waits for us
+		}
+	}
+}
+
+// takeDropped strikes off what the plan ended before.
+func (d *drive) takeDropped(m *member, ids []int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, id := range ids {
+		debt := d.ledger.owed[id]
+		if _, ok := d.ledger.settle(id, m.index); !ok {
+			return fmt.Errorf("internal error: request %d is dropped by a worker that does not owe it", id)
+		}
+		if err := d.unplan(debt); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -226,7 +281,7 @@ func (d *drive) writeOff(m *member) {
 		return // no load yet
 	}
 	d.mu.Lock()
-	debts := d.ledger.writeOff(m.index)
+	debts := d.owned(m)
 	now := d.now()
 	reason := fmt.Sprintf("worker %d (pid %d) %s", m.index, m.pid, m.reason)
 	d.mu.Unlock()

@@ -71,6 +71,15 @@ func (l lengths) add(v formats.Int) {
 	}
 }
 
+// remove takes back what add counted.
+func (l lengths) remove(v formats.Int) {
+	if v.Valid {
+		if l[v.V]--; l[v.V] == 0 {
+			delete(l, v.V)
+		}
+	}
+}
+
 // summary returns nearest-rank percentiles and sums; all null when nothing was added.
 func (l lengths) summary() run.Lengths {
 	values := make([]int64, 0, len(l))

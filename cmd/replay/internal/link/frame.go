@@ -27,17 +27,20 @@ const (
 	KindStart                  // Start
 	KindStop                   // Stop
 	KindFinish                 // no payload: no more jobs
+	KindSlots                  // no payload: a slot may be free
 )
 
 // Frames from a worker to the parent.
 const (
-	KindHello  Kind = 64 + iota // Hello, once, first
-	KindReady                   // no payload
-	KindSent                    // Stamps
-	KindRows                    // Rows
-	KindClient                  // []run.Client
-	KindFault                   // Fault: the load cannot go on as planned
-	KindBye                     // Bye, once, last
+	KindHello   Kind = 64 + iota // Hello, once, first
+	KindReady                    // no payload
+	KindSent                     // Stamps
+	KindRows                     // Rows
+	KindClient                   // []run.Client
+	KindFault                    // Fault: the load cannot go on as planned
+	KindDropped                  // Dropped
+	KindWake                     // no payload: a slot is free for which another worker waits
+	KindBye                      // Bye, once, last
 )
 
 // MaxFrame caps the payload. The largest is a batch of rows with chunk lists; a worker

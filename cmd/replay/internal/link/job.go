@@ -14,6 +14,7 @@ type Job struct {
 	Request  schedule.Request // Blocks.Keep is 0 and Blocks.Add holds all ids
 	Block    *schedule.Block  // block size of the part of the schedule the line is from
 	Expected formats.Int      // expected_cached_tokens
+	Pass     int64            // over the schedule, from 0
 }
 
 // errJob reports a payload that AppendJob did not write.
@@ -56,7 +57,8 @@ func AppendJob(b []byte, j *Job) []byte {
 		b = binary.AppendVarint(b, j.Block.Tokens)
 		b = appendBytes(b, j.Block.Last)
 	}
-	return appendInt(b, j.Expected)
+	b = appendInt(b, j.Expected)
+	return binary.AppendVarint(b, j.Pass)
 }
 
 // DecodeJob reads what AppendJob wrote. The job keeps no part of b.
@@ -90,5 +92,6 @@ func DecodeJob(b []byte) (*Job, error) {
 		j.Block = &schedule.Block{Tokens: d.varint(), Last: d.text()}
 	}
 	j.Expected = d.null()
+	j.Pass = d.varint()
 	return j, d.end()
 }

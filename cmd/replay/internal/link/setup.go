@@ -21,6 +21,13 @@ type Setup struct {
 
 	ConnectNS, FirstByteNS, IdleNS, TotalNS int64 // timeouts, 0: none
 
+	Timing      string // schedule, strict, think, asap
+	Workers     int    // how many there are; what a cap is shared by
+	Concurrency int64  // requests in flight over all workers; 0: no cap
+	Sessions    int64  // open sessions over all workers; 0: no cap
+	RampNS      int64  // the caps grow from 1 over this long; 0: they do not
+	Released    bool   // the plan is what was released before it ended, not what was read
+
 	DurationNS int64 // nothing is dispatched at or after this offset; 0: no end
 	GraceNS    int64 // how long requests in flight may go on after a stop
 	CancelPPM  int64 // share of requests the plan cuts short
@@ -38,6 +45,9 @@ type Stop struct {
 	Reason  string
 	GraceNS int64
 }
+
+// Dropped lists requests that the plan ended before: they get no row.
+type Dropped struct{ IDs []int64 }
 
 // Hello is a worker's first word.
 type Hello struct {

@@ -9,15 +9,20 @@ import (
 )
 
 // board keeps the flights that have not ended, and who waits for whom. It decides each
-// request's instant:
+// request's instant, whatever the predecessors' outcome:
 //
-//	due = max(at_ns, latest end of its predecessors + delay_ns)
-//
-// whatever the predecessors' outcome; without at_ns the second term alone counts.
+//	schedule  due = max(at_ns, latest end of its predecessors + delay_ns); without at_ns the second term alone
+//	strict    due = at_ns
+//	think     due = latest end + delay_ns; with a null delay the latest of (dispatch of a predecessor +
+//	          distance of the two at_ns) and that end; without predecessors at_ns
+//	asap      due = the instant at which its predecessors have ended and its slots are its own
 type board struct {
+	timing string
 	now    func() int64
 	queue  *pace.Queue[*flight]
 	giveUp func(f *flight, reason string) // makes the row of a flight that is never sent; called without mu
+	forget func(all []*flight)            // ends flights that are not in the plan; called without mu
+	caps
 
 	mu       sync.Mutex
 	work     sync.Cond // on mu: the preparer may have something to do
@@ -30,6 +35,7 @@ type board struct {
 	inFlight int64
 	open     int64  // accepted flights that have not reported their row
 	stopped  string // why nothing is dispatched any more; empty: it is
+	dropping bool   // when stopped: what has no instant is not in the plan
 	finished bool   // no more jobs will come
 	asked    func() // to be called when the preparer is idle; nil: nobody asked
 	closed   bool   // the preparer is to end
@@ -37,7 +43,7 @@ type board struct {
 }
 
 func newBoard(now func() int64, queue *pace.Queue[*flight], giveUp func(*flight, string)) *board {
-	b := &board{now: now, queue: queue, giveUp: giveUp, pending: map[int64]*flight{}, done: make(chan struct{})}
+	b := &board{timing: Schedule, now: now, queue: queue, giveUp: giveUp, pending: map[int64]*flight{}, done: make(chan struct{})}
 	b.work.L = &b.mu
 	return b
 }
@@ -51,25 +57,42 @@ func (b *board) accept(j *link.Job, after []int64) {
 	b.open++
 	if reason := b.stopped; reason != "" {
 		f.gone = true
+		dropping := b.dropping
 		b.mu.Unlock()
-		b.giveUp(f, reason)
+		if dropping {
+			b.forget([]*flight{f})
+		} else {
+			b.giveUp(f, reason)
+		}
 		return
+	}
+	defer b.mu.Unlock()
+	b.joinLocked(f)
+	if b.timing == Strict {
+		after = nil
 	}
 	for _, id := range after {
 		if p := b.pending[id]; p != nil {
 			p.next = append(p.next, f)
 			f.waits++
-		} else if ns, ok := b.ended.get(id); ok {
-			f.depEnd = later(f.depEnd, ns)
+		} else if how, ok := b.ended.get(id); ok {
+			f.follow(how)
 		}
 	}
-	f.queued = true
 	b.prepare = append(b.prepare, f)
 	if f.waits == 0 {
 		b.releaseLocked(f)
+		b.fillLocked()
 	}
 	b.work.Broadcast()
-	b.mu.Unlock()
+}
+
+// follow notes how a predecessor ended.
+func (f *flight) follow(how ending) {
+	f.depEnd = later(f.depEnd, how.ns)
+	if at := f.job.Request.AtNS; at.Valid && how.slip.Valid {
+		f.start = later(f.start, at.V+how.slip.V)
+	}
 }
 
 func later(a formats.Int, ns int64) formats.Int {
@@ -79,38 +102,53 @@ func later(a formats.Int, ns int64) formats.Int {
 	return formats.Some(ns)
 }
 
-// releaseLocked fixes the instant of a flight that waits for nobody any more.
+// releaseLocked fixes the instant of a flight that waits for nobody any more; under
+// asap it has one when it has its slots.
 func (b *board) releaseLocked(f *flight) {
-	r := &f.job.Request
-	due := r.AtNS
-	if f.depEnd.Valid {
-		due = later(due, f.depEnd.V+r.DelayNS.Or(0))
-	}
-	if !due.Valid {
-		due = formats.Some(max(b.now(), 0)) // its predecessors ended too long ago to be remembered
-	}
-	f.due, f.release = due.V, true
 	if f.held {
 		f.held = false
 		b.held -= f.size
 		b.ahead += f.size
 	}
-	switch {
-	case f.prepared != nil:
-		b.queue.Push(f.due, f)
-	case !f.queued:
-		f.queued = true
-		b.urgent = append(b.urgent, f)
-		b.work.Broadcast()
+	if b.timing == Asap {
+		b.lineUpLocked(f)
+		return
 	}
+	due := b.dueOf(f)
+	if !due.Valid {
+		due = formats.Some(max(b.now(), 0)) // its predecessors ended too long ago to be remembered
+	}
+	f.due, f.release = due.V, true
+	if f.prepared != nil {
+		b.queue.Push(f.due, f)
+	}
+}
+
+// dueOf returns the instant that the timing gives a flight, null when it gives none.
+func (b *board) dueOf(f *flight) formats.Int {
+	r := &f.job.Request
+	switch {
+	case !f.depEnd.Valid && b.timing == Think && len(r.After) > 0:
+		return formats.Int{}
+	case !f.depEnd.Valid:
+		return r.AtNS
+	case b.timing == Think && !r.DelayNS.Valid:
+		return later(f.start, f.depEnd.V)
+	case b.timing == Think:
+		return formats.Some(f.depEnd.V + r.DelayNS.V)
+	}
+	return later(r.AtNS, f.depEnd.V+r.DelayNS.Or(0))
 }
 
 // depart takes a flight off the ground: true when it is to be sent now, with the instant,
 // read where the count of flights changes so that rows and client table count alike. Its
-// body no longer counts against the budget.
+// body no longer counts against the budget. One that waits for a slot comes again.
 func (b *board) depart(f *flight) (now int64, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if !f.gone && !f.admitted && !b.admitLocked(f) {
+		return b.now(), false
+	}
 	b.ahead -= f.size
 	f.size = 0
 	b.work.Broadcast()
@@ -129,19 +167,26 @@ func (b *board) landed(f *flight, ns int64, sent bool) {
 	defer b.mu.Unlock()
 	id := f.job.Request.ID
 	delete(b.pending, id)
-	if !f.job.Request.Last { // nobody waits for the last of a session
-		b.ended.add(id, ns)
-	}
+	how := ending{ns: ns}
 	if sent {
 		b.inFlight--
+		if at := f.job.Request.AtNS; at.Valid {
+			how.slip = formats.Some(f.dispatched - at.V)
+		}
+	}
+	if !f.job.Request.Last { // nobody waits for the last of a session
+		b.ended.add(id, how)
 	}
 	for _, n := range f.next {
-		n.depEnd = later(n.depEnd, ns)
+		n.follow(how)
 		if n.waits--; n.waits == 0 && !n.gone {
 			b.releaseLocked(n)
+			b.hurryLocked(n)
 		}
 	}
 	f.next = nil
+	b.leaveLocked(f)
+	b.fillLocked()
 }
 
 // reported notes that a landed flight has handed over its row.
@@ -152,26 +197,39 @@ func (b *board) reported() {
 	b.checkDoneLocked()
 }
 
-// stop gives up all that was not sent and what comes from now on.
-func (b *board) stop(reason string) {
+// stop gives up all that was not sent and what comes from now on. With drop, what has no
+// instant, or one at planned or later, was not planned and is forgotten instead.
+func (b *board) stop(reason string, drop bool, planned int64) {
 	b.mu.Lock()
 	if b.stopped != "" {
 		b.mu.Unlock()
 		return
 	}
-	b.stopped = reason
-	var rest []*flight
+	b.stopped, b.dropping = reason, drop
+	var rest, unplanned []*flight
 	for _, f := range b.pending {
-		if !f.gone {
-			f.gone = true
+		switch {
+		case f.gone:
+			continue
+		case drop && (!f.release || f.due >= planned):
+			unplanned = append(unplanned, f)
+		default:
 			rest = append(rest, f)
+		}
+		f.gone = true
+		if f.capFrom.Valid && !f.admitted {
+			f.capWait = formats.Some(b.now() - f.capFrom.V)
 		}
 	}
 	b.prepare, b.urgent = nil, nil
+	b.fillLocked()
 	b.work.Broadcast()
 	b.mu.Unlock()
 	for _, f := range rest {
 		b.giveUp(f, reason)
+	}
+	if len(unplanned) > 0 {
+		b.forget(unplanned)
 	}
 }
 
@@ -180,6 +238,7 @@ func (b *board) finish() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.finished = true
+	b.closeIdleLocked()
 	b.checkDoneLocked()
 }
 

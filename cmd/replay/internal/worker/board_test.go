@@ -106,11 +106,11 @@ func TestDueIsTheLaterOfPlanAndPredecessors(t *testing.T) {
 func TestEndingsForgetTheOldest(t *testing.T) {
 	e := endings{cap: 3}
 	for id := range int64(10) {
-		e.add(id, id*10)
+		e.add(id, ending{ns: id * 10})
 	}
 	for id := range int64(10) {
-		if ns, ok := e.get(id); ok != (id > 6) || ok && ns != id*10 {
-			t.Errorf("get(%d) = %d, %v", id, ns, ok)
+		if how, ok := e.get(id); ok != (id > 6) || ok && how.ns != id*10 {
+			t.Errorf("get(%d) = %v, %v", id, how, ok)
 		}
 	}
 	if len(e.at) != 3 || len(e.ring) != 3 {
@@ -127,7 +127,7 @@ func TestStopGivesUpWhatWasNotSent(t *testing.T) {
 	b.prepareAll(1)
 	fs := b.flights()
 	b.depart(fs[0])
-	b.stop("enough")
+	b.stop("enough", false, 0)
 	b.job(4, some(9), null) // was in the pipe
 	slices.Sort(b.given)
 	if d := cmp.Diff([]int64{1, 2, 3, 4}, b.given); d != "" {
@@ -136,7 +136,7 @@ func TestStopGivesUpWhatWasNotSent(t *testing.T) {
 	if _, ok := b.depart(fs[1]); ok {
 		t.Error("a request departs after the stop")
 	}
-	b.stop("twice")
+	b.stop("twice", false, 0)
 	b.finish()
 	select {
 	case <-b.done:

@@ -41,6 +41,23 @@ func (w *worker) fault(err error) {
 	_ = w.out.WriteJSON(link.KindFault, link.Fault{Text: err.Error()})
 }
 
+// forget ends requests that the plan ended before: they get no row, and the parent
+// strikes them off.
+func (w *worker) forget(all []*flight) {
+	var d link.Dropped
+	for _, f := range all {
+		row := f.row(int64(w.setup.Worker))
+		row.Outcome = run.NotSent
+		w.composer.learn(f, row)
+		w.board.landed(f, max(w.now(), 0), false)
+		d.IDs = append(d.IDs, row.RequestID)
+	}
+	_ = w.out.WriteJSON(link.KindDropped, d) // a parent that is gone is noticed by the next read
+	for range all {
+		w.board.reported()
+	}
+}
+
 // giveUp makes the row of a request that is never sent.
 func (w *worker) giveUp(f *flight, reason string) {
 	row := f.row(int64(w.setup.Worker))

@@ -19,13 +19,18 @@ type flight struct {
 	waits   int       // predecessors that have not ended
 	next    []*flight // who waits for this one
 	depEnd  formats.Int
-	due     int64 // set when released
-	release bool  // due is known
-	gone    bool  // dispatched or given up
+	start   formats.Int // under think: when it starts at its recorded distance to its predecessors' starts
+	due     int64       // set when released
+	release bool        // due is known
+	gone    bool        // dispatched or given up
+
+	capFrom  formats.Int // since when it waits for a slot, or has waited
+	capWait  formats.Int // how long it waited; null: no cap
+	admitted bool        // it has its slots
 
 	prepared   *wire.Prepared
 	preparedNS int64
-	queued     bool  // waits for the preparer, or is with it
+	taken      bool  // it is with the preparer
 	size       int64 // bytes of the prepared body
 	held       bool  // size counts as held, not as ahead
 }
@@ -35,6 +40,7 @@ func (f *flight) row(worker int64) *run.Request {
 	r := &f.job.Request
 	row := &run.Request{
 		RequestID:            r.ID,
+		Pass:                 f.job.Pass,
 		Session:              r.Session,
 		Stream:               r.Stream,
 		Turn:                 r.Turn,
@@ -50,6 +56,7 @@ func (f *flight) row(worker int64) *run.Request {
 	if f.release {
 		row.DueNS = formats.Some(f.due)
 	}
+	row.CapWaitNS = f.capWait
 	if f.w != nil {
 		row.DispatchedNS = formats.Some(f.dispatched)
 	}

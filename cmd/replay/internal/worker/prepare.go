@@ -49,20 +49,21 @@ func (b *board) pickLocked() *flight {
 	for len(b.urgent) > 0 {
 		f := b.urgent[0]
 		b.urgent = b.urgent[1:]
-		if !f.gone {
+		if f.wanted() {
+			f.taken = true
 			return f
 		}
 	}
 	for len(b.prepare) > 0 {
 		f := b.prepare[0]
 		switch {
-		case f.gone:
-		case f.waits > 0 && (f.needsReplies() || b.held >= heldBudget):
-			f.queued = false // built when released
+		case !f.wanted():
+		case f.waits > 0 && (f.needsReplies() || b.held >= heldBudget): // built when released
 		case f.waits == 0 && b.ahead >= aheadBudget:
 			return nil
 		default:
 			b.prepare = b.prepare[1:]
+			f.taken = true
 			return f
 		}
 		b.prepare = b.prepare[1:]
@@ -71,21 +72,34 @@ func (b *board) pickLocked() *flight {
 	return nil
 }
 
+// wanted reports whether a body is still to be built.
+func (f *flight) wanted() bool { return !f.gone && !f.taken && f.prepared == nil }
+
+// hurryLocked has the body of f built before those that wait in the schedule's order.
+func (b *board) hurryLocked(f *flight) {
+	if f.wanted() {
+		b.urgent = append(b.urgent, f)
+		b.work.Broadcast()
+	}
+}
+
 // ready notes that the body of f is built, at offset ns.
 func (b *board) ready(f *flight, p *wire.Prepared, ns int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	f.queued = false
+	f.taken = false
 	if f.gone {
 		return
 	}
 	f.prepared, f.preparedNS, f.size = p, ns, int64(len(p.Body))
-	if f.release {
-		b.ahead += f.size
-		b.queue.Push(f.due, f)
-	} else {
+	if f.waits > 0 {
 		f.held = true
 		b.held += f.size
+		return
+	}
+	b.ahead += f.size
+	if f.release {
+		b.queue.Push(f.due, f)
 	}
 }
 
@@ -93,9 +107,12 @@ func (b *board) ready(f *flight, p *wire.Prepared, ns int64) {
 func (b *board) refused(f *flight) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	f.queued = false
+	f.taken = false
 	first := !f.gone
 	f.gone = true
+	if first && !f.release { // under asap: it was to be released and cannot be
+		f.due, f.release = max(b.now(), 0), true
+	}
 	return first
 }
 

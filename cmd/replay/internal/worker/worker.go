@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -22,18 +23,21 @@ import (
 	"hydrant/cmd/replay/internal/kernel"
 	"hydrant/cmd/replay/internal/link"
 	"hydrant/cmd/replay/internal/pace"
+	"hydrant/cmd/replay/internal/slots"
 	"hydrant/cmd/replay/internal/wire"
 	"hydrant/formats/run"
 	"hydrant/internal/cli"
 )
 
 // Arg as replay's first argument makes the process a worker: its parent's frames come
-// on descriptor In, its own go to descriptor Out. Descriptors 0 to 2 stay as they are,
-// since a write to a closed pipe on 1 or 2 kills a Go process without a word.
+// on descriptor In, its own go to descriptor Out, and where there are caps Slots is the
+// memory that the workers share. Descriptors 0 to 2 stay as they are, since a write to a
+// closed pipe on 1 or 2 kills a Go process without a word.
 const (
-	Arg = "worker-of-replay"
-	In  = 3
-	Out = 4
+	Arg   = "worker-of-replay"
+	In    = 3
+	Out   = 4
+	Slots = 5
 )
 
 // errOrphan says that the parent is gone: nobody wants the rest.
@@ -69,6 +73,13 @@ func Main(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if s.Concurrency > 0 || s.Sessions > 0 {
+		m, err := slots.Open(os.NewFile(Slots, "slots"), s.Workers)
+		if err != nil {
+			return fmt.Errorf("worker: %w", err)
+		}
+		w.cap(m, s.Worker)
+	}
 	hello := link.Hello{PID: os.Getpid(), Build: cli.Build(), BootID: host.BootID()}
 	if err := w.out.WriteJSON(link.KindHello, hello); err != nil {
 		return errOrphan
@@ -99,15 +110,17 @@ type worker struct {
 	pacing  sync.WaitGroup
 	ticker  *ticker // nil before the start
 	ticking sync.WaitGroup
+	wakes   chan struct{} // holds one: the other workers are to be told of a free slot
 	quit    chan struct{}
 	broken  chan error // why the process cannot go on
 }
 
 func newWorker(s link.Setup, out *link.Writer, engine func(wire.Options) wire.Engine) (*worker, error) {
 	w := &worker{setup: s, out: out, newEngine: engine, rows: newRows(out), stamps: newStamps(out),
-		quit: make(chan struct{}), broken: make(chan error, 16)}
+		wakes: make(chan struct{}, 1), quit: make(chan struct{}), broken: make(chan error, 16)}
 	w.queue = pace.New[*flight](w.now, w.sleep, w.ring)
 	w.board = newBoard(w.now, w.queue, w.giveUp)
+	w.board.timing, w.board.forget = cmp.Or(s.Timing, Schedule), w.forget
 	w.ctx, w.cancel = context.WithCancelCause(context.Background())
 	var err error
 	if w.trust, err = wire.Trust(s.CA); err != nil {
@@ -144,6 +157,7 @@ func (w *worker) run(frames *link.Reader, first run.Epoch) error {
 	w.background(func() error { return w.listen(frames) })
 	w.background(func() error { w.prepareAll(); return nil })
 	w.background(func() error { return w.stamps.run(w.quit) })
+	w.background(w.wakeOthers)
 	encoded := make(chan error, 1)
 	go func() { encoded <- cli.Guard(w.rows.run) }()
 
@@ -214,8 +228,10 @@ func (w *worker) listen(frames *link.Reader) error {
 		case link.KindStop:
 			var s link.Stop
 			if err = json.Unmarshal(payload, &s); err == nil {
-				w.stop(s.Reason, time.Duration(s.GraceNS))
+				w.stop(s.Reason, time.Duration(s.GraceNS), w.now())
 			}
+		case link.KindSlots:
+			w.board.fill()
 		case link.KindFinish:
 			w.board.finish()
 		default:
@@ -258,6 +274,8 @@ func (w *worker) start(e run.Epoch) {
 		return nil
 	})
 	w.measure(c)
+	w.background(w.ramp)
+	w.board.begin()
 	w.queue.Start()
 }
 
@@ -273,13 +291,14 @@ func (w *worker) measure(c clock.Clock) {
 }
 
 func (w *worker) endDuration() {
-	w.stop(fmt.Sprintf("--duration %s ended", time.Duration(w.setup.DurationNS)), time.Duration(w.setup.GraceNS))
+	w.stop(fmt.Sprintf("--duration %s ended", time.Duration(w.setup.DurationNS)), time.Duration(w.setup.GraceNS), w.setup.DurationNS)
 }
 
-// stop ends the dispatching; what is in flight may go on for grace.
-func (w *worker) stop(reason string, grace time.Duration) {
+// stop ends the dispatching; what is in flight may go on for grace. Where the plan is
+// what was released, it ends at offset planned.
+func (w *worker) stop(reason string, grace time.Duration, planned int64) {
 	time.AfterFunc(max(grace, 0), func() { w.cancel(errors.New(reason)) })
-	w.board.stop(reason)
+	w.board.stop(reason, w.setup.Released, planned)
 }
 
 // bye says the last word.

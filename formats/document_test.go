@@ -56,7 +56,7 @@ func TestDocumentRefuses(t *testing.T) {
 		{`{"format":"hydrant-note","version":4,"new":1}` + "\n", `x: version: got "4", want 3`},
 		{`{"format":"hydrant-note"}` + "\n", `x: version: got "", want 3`},
 		{`{"format":"hydrant-note","version":3,"new":1}` + "\n", `x: key: got "new", want a key of a note`},
-		{`not JSON`, `x: JSON: invalid character 'o' in literal null (expecting 'u')`},
+		{`not JSON`, `x:1: text: got "ot JSON", want JSON: invalid character 'o' in literal null (expecting 'u')`},
 		{`{"format":"hydrant-note","text":"` + strings.Repeat("n", 80), `x: size: got "more than 100 bytes", want a note`},
 		{``, `x: truncated: got end of input, want the rest of the note`},
 	} {

@@ -71,7 +71,7 @@ func decodeJSON(b []byte, place, noun string, v any) error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return &TruncatedError{Place: place, Want: "the rest of the " + noun}
 	case err != nil:
-		return &SyntaxError{Place: place, What: "JSON", Err: err}
+		return jsonError(b, fmt.Sprintf("%s:%d", place, lineOf(b, err)), "text", err)
 	}
 	rest := b[dec.InputOffset():]
 	if extra := bytes.TrimSpace(rest); len(extra) > 0 {
@@ -87,10 +87,64 @@ func decodeJSON(b []byte, place, noun string, v any) error {
 		err.Place = place
 		return err
 	}
+	return DecodeJSON(b, place, "", v)
+}
+
+// DecodeJSON reads b into v by the rules of encoding/json: keys that v lacks are
+// passed over. What is wrong is a *SyntaxError about what, at place, that names the
+// key and the value.
+func DecodeJSON(b []byte, place, what string, v any) error {
 	if err := json.Unmarshal(b, v); err != nil {
-		return &SyntaxError{Place: place, What: "JSON", Err: err}
+		return jsonError(b, place, what, err)
 	}
 	return nil
+}
+
+// jsonError puts what encoding/json says of b into the form of our errors.
+func jsonError(b []byte, place, what string, err error) *SyntaxError {
+	var text *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind):
+		if kind.Field != "" {
+			what = strings.TrimPrefix(what+"."+kind.Field, ".")
+		}
+		return &SyntaxError{Place: place, What: what, Got: Clip(strings.TrimPrefix(kind.Value, "number ")), Want: wanted(kind.Type)}
+	case errors.As(err, &text):
+		got := "end of text"
+		if at := max(0, int(text.Offset)-1); at < len(b) && !strings.HasPrefix(text.Error(), "unexpected end") {
+			got = Clip(string(b[at:min(len(b), at+80)]))
+		}
+		return &SyntaxError{Place: place, What: what, Got: got, Want: "JSON", Err: err}
+	}
+	return &SyntaxError{Place: place, What: what, Err: err}
+}
+
+// wanted says what JSON a Go type takes.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Int, reflect.Int64, reflect.Int32:
+		return "a whole number of 64 bits"
+	case reflect.Float64:
+		return "a number of 64 bits"
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	}
+	return "an object"
+}
+
+// lineOf is the line of b, from 1, in which a JSON error was found.
+func lineOf(b []byte, err error) int {
+	at := 0
+	var text *json.SyntaxError
+	if errors.As(err, &text) {
+		at = min(max(0, int(text.Offset)-1), len(b))
+	}
+	return 1 + bytes.Count(b[:at], []byte("\n"))
 }
 
 var (
@@ -147,7 +201,8 @@ func (s strict) value(t reflect.Type, path string) *SyntaxError {
 			return bad("a whole number of 64 bits")
 		}
 	case reflect.Float64:
-		if _, ok := tok.(json.Number); !ok {
+		n, ok := tok.(json.Number)
+		if _, err := n.Float64(); !ok || err != nil {
 			return bad("a number")
 		}
 	case reflect.String:

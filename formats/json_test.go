@@ -81,3 +81,36 @@ func TestDecodeJSONRefuses(t *testing.T) {
 		}
 	}
 }
+
+// What encoding/json says is put into the form of our errors: the key, the value and
+// what would have been right, without the names of Go types.
+func TestDecodeJSONErrors(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{`{"n":"two"}`, `x: header.n: got "string", want a whole number of 64 bits`},
+		{`{"n":1.0}`, `x: header.n: got "1.0", want a whole number of 64 bits`},
+		{`{"n":9223372036854775808}`, `x: header.n: got "9223372036854775808", want a whole number of 64 bits`},
+		{`{"share":1e400}`, `x: header.share: got "1e400", want a number of 64 bits`},
+		{`{"list":{}}`, `x: header.list: got "object", want a list`},
+		{`{"list":[{"name":7}]}`, `x: header.list.name: got "number", want a string`},
+		{`[]`, `x: header: got "array", want an object`},
+		{``, `x: header: got "end of text", want JSON: unexpected end of JSON input`},
+		{`{"n":`, `x: header: got "end of text", want JSON: unexpected end of JSON input`},
+		{`{"n":NaN,"yes":true}`, `x: header: got "NaN,\"yes\":true}", want JSON: invalid character 'N' looking for beginning of value`},
+	} {
+		var d document
+		err := DecodeJSON([]byte(c.in), "x", "header", &d)
+		var syntax *SyntaxError
+		if !errors.As(err, &syntax) || err.Error() != c.want {
+			t.Errorf("DecodeJSON(%s): %v; want %s", c.in, err, c.want)
+		}
+	}
+	var d document
+	err := decodeJSON([]byte("{\n\"name\":\"a\",\n\"share\":NaN}\n"), "x", "document", &d)
+	if want := `x:3: text: got "NaN}\n", want JSON: invalid character 'N' looking for beginning of value`; err == nil || err.Error() != want {
+		t.Errorf("decodeJSON: %v; want %s", err, want)
+	}
+	err = decodeJSON([]byte(`{"share":1e400}`+"\n"), "x", "document", &d)
+	if want := `x: share: got "1e400", want a number`; err == nil || err.Error() != want {
+		t.Errorf("decodeJSON: %v; want %s", err, want)
+	}
+}

@@ -1,7 +1,6 @@
 package ipc
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -60,14 +59,14 @@ func ReadHeader(t *Table, key, format string, version int, place string, v any) 
 		Format  string `json:"format"`
 		Version int    `json:"version"`
 	}
-	if err := json.Unmarshal([]byte(text), &is); err != nil {
-		return nil, &formats.SyntaxError{Place: place, What: "header", Err: err}
+	if err := formats.DecodeJSON([]byte(text), place, "header", &is); err != nil {
+		return nil, err
 	}
 	if is.Format != format || is.Version != version {
 		return nil, &formats.VersionError{Place: place, Got: fmt.Sprintf("%s %d", is.Format, is.Version), Want: fmt.Sprintf("%s %d", format, version)}
 	}
-	if err := json.Unmarshal([]byte(text), v); err != nil {
-		return nil, &formats.SyntaxError{Place: place, What: "header", Err: err}
+	if err := formats.DecodeJSON([]byte(text), place, "header", v); err != nil {
+		return nil, err
 	}
 	return []byte(text), nil
 }

@@ -1,9 +1,9 @@
 package run
 
 import (
-	"encoding/json"
 	"io"
 	"slices"
+	"strconv"
 
 	"hydrant/formats"
 	"hydrant/formats/ipc"
@@ -126,8 +126,11 @@ func (p *Part) decodeEnd(fr ipc.Frame, place string) (ipc.Seal, error) {
 	}
 	e := row.End
 	e.Offsets, e.Lengths, e.CRC32C = slices.Clone(e.Offsets), slices.Clone(e.Lengths), slices.Clone(e.CRC32C)
-	if err := json.Unmarshal([]byte(row.json), &e.Detail); err != nil {
-		return ipc.Seal{}, &formats.SyntaxError{Place: place, What: "json", Err: err}
+	if err := formats.DecodeJSON([]byte(row.json), place, "json", &e.Detail); err != nil {
+		return ipc.Seal{}, err
+	}
+	if e.Planned < 0 {
+		return ipc.Seal{}, &formats.SyntaxError{Place: place, What: "planned", Got: strconv.FormatInt(e.Planned, 10), Want: "a whole number of at least 0"}
 	}
 	p.end = &e
 	return ipc.Seal{

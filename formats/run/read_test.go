@@ -182,6 +182,8 @@ func TestLostRow(t *testing.T) {
 		"own_crc32c: ":           func(e *endRow) { e.json += " " },
 		"status":                 func(e *endRow) { e.Status = "fine" },
 		"json":                   func(e *endRow) { e.json, e.own = "{", formats.Int{} },
+		"json.workers":           func(e *endRow) { e.json, e.own = `{"workers":7}`, formats.Int{} },
+		"planned":                func(e *endRow) { e.Planned, e.own = -1, formats.Int{} },
 	} {
 		b := reseal(t, rows, func(e *endRow, s ipc.Seal) { fresh(e, s); change(e) })
 		for _, seekable := range []bool{true, false} {
@@ -213,7 +215,8 @@ func TestForeign(t *testing.T) {
 		{"no header", stream(nil, nil, "requests"), `f: requests: schema metadata: got "no hydrant.run", want the header of a hydrant-run`},
 		{"version", stream([]string{keyHeader}, []string{`{"format":"hydrant-run","version":2}`}, "requests"), `f: requests: version: got "hydrant-run 2", want hydrant-run 1`},
 		{"format", stream([]string{keyHeader}, []string{`{"format":"x","version":1}`}, "requests"), `f: requests: version: got "x 1", want hydrant-run 1`},
-		{"header", stream([]string{keyHeader}, []string{`{`}, "requests"), `f: requests: header: unexpected end of JSON input`},
+		{"header", stream([]string{keyHeader}, []string{`{`}, "requests"), `f: requests: header: got "end of text", want JSON: unexpected end of JSON input`},
+		{"header of another type", stream([]string{keyHeader}, []string{`[1]`}, "requests"), `f: requests: header: got "array", want an object`},
 		{"table", stream([]string{keyHeader}, []string{`{"format":"hydrant-run","version":1}`}, "client"), `f: requests: hydrant.table: got "client", want requests`},
 		{"junk after", string(goldenBytes(t)) + "junk", `f: part 2: requests: truncated: got end of input, want the schema of table requests`},
 		{"junk after it", string(goldenBytes(t)) + "junk and more", `f: part 2: requests: byte `},

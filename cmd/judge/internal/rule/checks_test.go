@@ -192,10 +192,16 @@ func TestMissingEvidence(t *testing.T) {
 		check string
 		hide  func(in *Input)
 	}{
+		{"A1", func(in *Input) {
+			in.part(func(_ *run.Header, d *run.Detail, _ *summary.PartEnd) { d.Workers = d.Workers[:1] })
+		}},
 		{"A2", func(in *Input) { in.forget("order_rows") }},
 		{"A3", func(in *Input) { in.forget("clock_drift_ns") }},
 		{"A3", func(in *Input) {
 			in.part(func(_ *run.Header, d *run.Detail, _ *summary.PartEnd) { d.Clocks = d.Clocks[:1] })
+		}},
+		{"A3", func(in *Input) {
+			in.part(func(h *run.Header, _ *run.Detail, _ *summary.PartEnd) { h.Host.BootID = "" })
 		}},
 		{"A4", func(in *Input) { in.forget("count_gap") }},
 		{"A6", func(in *Input) { in.forget("mixed_source") }},

@@ -36,6 +36,11 @@ func wholeRun(s *state, f *finding) {
 	f.value("duplicate", float64(p.Rows-p.Distinct), p.Rows)
 	f.value("incomplete", float64(ends), int64(len(s.sum.Parts)))
 	f.value("exits", float64(exits), int64(s.workers()))
+	for i, h := range s.headers {
+		if told := len(s.details[i].Workers); exits == 0 && told < h.Workers {
+			f.unknown("exits", fmt.Sprintf("part %d: the end tells of %d of %d workers", i, told, h.Workers))
+		}
+	}
 	var clients, outcomes int64
 	for _, c := range s.sum.Clients {
 		clients += c.Rows
@@ -82,12 +87,16 @@ func order(s *state, f *finding) {
 func clock(s *state, f *finding) {
 	s.take(f, "drift", "clock_drift_ns", nil)
 	var foreign, clocks int64
+	unnamed := -1
 	for i, d := range s.details {
 		has := map[int]bool{}
+		if s.headers[i].Host.BootID == "" {
+			unnamed = i
+		}
 		for _, c := range d.Clocks {
 			has[c.Worker] = true
 			clocks++
-			if c.BootID != s.headers[i].Host.BootID {
+			if c.BootID != s.headers[i].Host.BootID && unnamed != i {
 				foreign++
 				f.see("boots", fmt.Sprintf("part %d, worker %d: boot %s", i, c.Worker, c.BootID))
 			}
@@ -100,6 +109,10 @@ func clock(s *state, f *finding) {
 	}
 	if clocks == 0 {
 		f.unknown("boots", "the run has no clock readings")
+		return
+	}
+	if unnamed >= 0 && foreign == 0 {
+		f.unknown("boots", fmt.Sprintf("the header of part %d names no boot", unnamed))
 		return
 	}
 	f.value("boots", float64(foreign), clocks)

@@ -1,7 +1,6 @@
 package rule
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -61,12 +60,12 @@ func newState(in Input) (*state, error) {
 	s := &state{Input: in, sum: in.Summary, ttft: math.NaN()}
 	for i, p := range in.Summary.Parts {
 		var h run.Header
-		if err := json.Unmarshal(p.Header, &h); err != nil {
-			return nil, &formats.SyntaxError{Place: in.Place, What: fmt.Sprintf("parts[%d].header", i), Err: err}
+		if err := formats.DecodeJSON(p.Header, in.Place, fmt.Sprintf("parts[%d].header", i), &h); err != nil {
+			return nil, err
 		}
 		var d run.Detail
-		if err := json.Unmarshal(p.End.Detail, &d); err != nil {
-			return nil, &formats.SyntaxError{Place: in.Place, What: fmt.Sprintf("parts[%d].end.detail", i), Err: err}
+		if err := formats.DecodeJSON(p.End.Detail, in.Place, fmt.Sprintf("parts[%d].end.detail", i), &d); err != nil {
+			return nil, err
 		}
 		s.headers, s.details = append(s.headers, h), append(s.details, d)
 		s.asap = s.asap || h.Timing == "asap"

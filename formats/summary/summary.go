@@ -74,6 +74,7 @@ type Window struct {
 	LoadFrom  int64       `json:"load_from_ns"` // first u
 	LoadTo    int64       `json:"load_to_ns"`   // last u
 	WarmupNS  int64       `json:"warmup_ns"`
+	RampNS    int64       `json:"ramp_ns"`
 	MSERCutNS formats.Int `json:"mser_cut_ns"` // null: too few batches or no steady tail
 	MSERNote  string      `json:"mser_note"`
 }

@@ -122,6 +122,9 @@ func randomRows(seed uint64, n int) []run.Request {
 			PlannedOutputTokens: maybe(some(int64(1+r.IntN(40))), 30), ExpectedCachedTokens: maybe(some(int64(r.IntN(20))), 5),
 			Worker: some(int64(r.IntN(2))), Outcome: run.OK, TokenSource: run.Usage}
 		q.ScheduledNS = maybe(q.ScheduledNS, 10)
+		if seed%2 == 0 && i%4 > 0 { // a run with a cap
+			q.CapWaitNS = some(int64(i%12/10) * 2 * ms)
+		}
 		if i > 0 && r.IntN(3) == 0 {
 			q.After = []int64{int64(r.IntN(i))}
 		}

@@ -13,6 +13,8 @@ func (f *fold) delivered() {
 	s := f.sheet
 	var planned, sent, lagged, turns, turnLagged, local, reused, slow int64
 	var late [len(lateLimits)]int64
+	var capped, capRows, capSeconds int64
+	capSecond := int64(-1) // rows come in the order of u
 	var turnLag []int64
 	us, ss := []int64{}, []int64{}
 	firstU, lastU, firstAsked, lastAsked := int64(miss), int64(null), int64(miss), int64(null)
@@ -36,6 +38,15 @@ func (f *fold) delivered() {
 		}
 		if r.local {
 			local++
+		}
+		if r.capWait != null {
+			capped++
+			if r.capWait > 0 {
+				capRows++
+				if at := (r.u() - f.window.FromNS) / second; at != capSecond {
+					capSeconds, capSecond = capSeconds+1, at
+				}
+			}
 		}
 		if lag := r.sendLag(); lag != null {
 			lagged++
@@ -75,6 +86,12 @@ func (f *fold) delivered() {
 		s.none("turn_send_lag_p99_ns", "no row with turn > 0 was dispatched")
 	}
 	f.disorderOfTurns()
+	if capped > 0 {
+		s.count("cap_rows", capRows, capped)
+		s.count("cap_seconds", capSeconds, capped)
+	} else {
+		s.noneOf("no row says whether a cap delayed it", "cap_rows", "cap_seconds")
+	}
 
 	inU, inS := f.within(us), f.within(ss)
 	s.set("rate_ratio", share(int64(len(inS)), int64(len(inU))), int64(len(inU)), noRows)

@@ -119,6 +119,9 @@ func (f *fold) readPart(ctx context.Context, place string, p *run.Part) error {
 		if err != nil {
 			return err
 		}
+		if r.due == null && q.header.Timing == "asap" {
+			r.scheduled = null // the schedule's times do not say when it would have been sent
+		}
 		f.order.add(row)
 		if len(row.ChunkGapUS) > 0 || len(row.ChunkDelayUS) > 0 || len(row.ChunkTokens) > 0 {
 			r.spooled = true

@@ -23,6 +23,7 @@ type rec struct {
 	firstKernel, first, answerKernel, answer       int64
 	lastKernel, last, end                          int64
 	plannedIn, plannedOut, expected                int64
+	capWait                                        int64 // null: no cap could delay it
 	in, out, reasoning, cached, firstChunk, tokens int64 // tokens: token events
 	gapSum, gapP99, gapMax                         int64 // of the gaps between chunks, ns
 	sent, reads, multi, segments, retransmits      int64 // sent: bytes
@@ -115,7 +116,7 @@ func (f *fold) take(q *run.Request, place string, part int32) (*rec, error) {
 		{"input_tokens", q.InputTokens, maxTokens}, {"output_tokens", q.OutputTokens, maxTokens}, {"reasoning_tokens", q.ReasoningTokens, maxTokens},
 		{"cached_tokens", q.CachedTokens, maxTokens}, {"first_chunk_tokens", q.FirstChunkTokens, maxTokens}, {"token_events", q.TokenEvents, maxTokens},
 		{"worker", q.Worker, 1 << 30}, {"bytes_sent", q.BytesSent, maxCount}, {"reads", q.Reads, maxCount}, {"multi_event_reads", q.MultiEventReads, maxCount},
-		{"segments_in", q.SegmentsIn, maxCount}, {"retransmits", q.Retransmits, maxCount}}
+		{"cap_wait_ns", q.CapWaitNS, maxTime}, {"segments_in", q.SegmentsIn, maxCount}, {"retransmits", q.Retransmits, maxCount}}
 	for _, c := range counts {
 		if c.v.Valid && (c.v.V < 0 || c.v.V > c.most) {
 			return bad(c.name, c.v.String(), fmt.Sprintf("a count of at most %d", c.most))
@@ -139,7 +140,7 @@ func (f *fold) take(q *run.Request, place string, part int32) (*rec, error) {
 		wrote: pack(q.WriteDoneNS), firstByteKernel: pack(q.FirstByteKernelNS), firstByte: pack(q.FirstByteNS),
 		firstKernel: pack(q.FirstTokenKernelNS), first: pack(q.FirstTokenNS), answerKernel: pack(q.FirstAnswerKernelNS),
 		answer: pack(q.FirstAnswerNS), lastKernel: pack(q.LastTokenKernelNS), last: pack(q.LastTokenNS), end: pack(q.EndNS),
-		plannedIn: pack(q.PlannedInputTokens), plannedOut: pack(q.PlannedOutputTokens), expected: pack(q.ExpectedCachedTokens),
+		plannedIn: pack(q.PlannedInputTokens), plannedOut: pack(q.PlannedOutputTokens), expected: pack(q.ExpectedCachedTokens), capWait: pack(q.CapWaitNS),
 		in: pack(q.InputTokens), out: pack(q.OutputTokens), reasoning: pack(q.ReasoningTokens), cached: pack(q.CachedTokens),
 		firstChunk: pack(q.FirstChunkTokens), tokens: pack(q.TokenEvents), gapSum: null, gapP99: null, gapMax: null,
 		sent: pack(q.BytesSent), reads: pack(q.Reads), multi: pack(q.MultiEventReads), segments: pack(q.SegmentsIn),

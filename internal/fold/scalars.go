@@ -107,6 +107,8 @@ var scalarTable = [...]scalar{
 	{"turn_rows", "requests", "rows of P with turn > 0"},
 	{"turn_disorder", "requests", "rows of P dispatched before the end_ns of a row in their after list"},
 	{"turn_send_lag_p99_ns", "ns", "nearest-rank p99 of send_lag over rows of P with turn > 0"},
+	{"cap_rows", "requests", "rows of P that a cap kept waiting: cap_wait_ns > 0"},
+	{"cap_seconds", "seconds", "seconds of W, counted from its start, that hold the u of such a row"},
 	{"local_errors", "requests", "rows of P whose error names a cause on this host"},
 	{"conn_slow_share", "share", "rows of P on a reused connection with conn_wait + dial > 1 ms"},
 

@@ -371,6 +371,17 @@ func naiveScalars(rows []run.Request, clients []run.Client, w summary.Window) ma
 		}
 		return false
 	})
+	out["cap_rows"], out["cap_seconds"] = nan, nan
+	if count(p, func(q *run.Request) bool { return q.CapWaitNS.Valid }) > 0 {
+		at := map[int64]bool{}
+		out["cap_rows"] = count(p, func(q *run.Request) bool {
+			if q.CapWaitNS.V > 0 {
+				at[(naiveU(q).V-w.FromNS)/second] = true
+			}
+			return q.CapWaitNS.V > 0
+		})
+		out["cap_seconds"] = float64(len(at))
+	}
 	var lags []int64
 	for _, q := range p {
 		if turns(q) && lagged(q) {

@@ -138,7 +138,7 @@ type steady struct {
 	inFlight, ttft, tokens stats.Steady
 }
 
-// findWindow sets the window: from the latest of warm-up and cut to the last
+// findWindow sets the window: from the latest of warm-up, ramp and cut to the last
 // planned request.
 func (f *fold) findWindow() error {
 	l, w := &f.load, &f.window
@@ -148,14 +148,19 @@ func (f *fold) findWindow() error {
 		return nil
 	}
 	w.LoadFrom, w.LoadTo = l.from, l.to
+	ramped := int64(null) // when the caps of every part have grown
 	for _, p := range f.parts {
 		w.WarmupNS = max(w.WarmupNS, p.header.WarmupNS)
+		w.RampNS = max(w.RampNS, p.header.RampNS)
+		if p.header.RampNS > 0 {
+			ramped = max(ramped, p.offset+p.header.RampNS)
+		}
 	}
 	if f.o.WarmupNS.Valid {
 		w.WarmupNS = f.o.WarmupNS.V
 	}
 	end := l.to + 1 // the last planned request belongs to the window
-	w.FromNS, w.ToNS = min(l.from+w.WarmupNS, end), end
+	w.FromNS, w.ToNS = min(max(l.from+w.WarmupNS, ramped), end), end
 	f.mser()
 	if o := f.o.Window; o != nil {
 		if o.FromNS > MaxSpanNS || o.ToNS.Or(0) > MaxSpanNS {
@@ -171,7 +176,7 @@ func (f *fold) findWindow() error {
 		w.FromNS = min(max(w.FromNS, l.from+w.MSERCutNS.V), end)
 	}
 	if w.FromNS == end {
-		f.note("the warm-up is as long as the load: the window is empty")
+		f.note("the warm-up, or the ramp, is as long as the load: the window is empty")
 	}
 	planned := false
 	f.each(func(r *rec) {

@@ -74,6 +74,36 @@ func TestWindowWarmUpIsAFloor(t *testing.T) {
 	}
 }
 
+// The caps of a closed loop grow from the epoch on: the window waits for their end.
+func TestWindowBeginsAfterTheRamp(t *testing.T) {
+	rows := steadyRows(60, 10, func(int) int64 { return 50_000_000 })
+	h := testHeader()
+	h.Timing, h.RampNS, h.WarmupNS = "asap", 20*second, 5*second
+	s := reduce(t, Options{}, encode(t, h, rows, nil, run.End{}, 500))
+	if w := s.Window; w.FromNS != 20*second || w.RampNS != 20*second || w.LoadFrom == 0 {
+		t.Errorf("window %+v; want it to begin with the end of the ramp, 20 s after the epoch", w)
+	}
+	h.WarmupNS = 30 * second
+	s = reduce(t, Options{}, encode(t, h, rows, nil, run.End{}, 500))
+	if w := s.Window; w.FromNS != w.LoadFrom+30*second {
+		t.Errorf("window %+v; want the warm-up, which is longer", w)
+	}
+}
+
+// Under asap the schedule's times plan nothing: what was never released has no time.
+func TestUnreleasedRowsOfAClosedLoopHaveNoTime(t *testing.T) {
+	rows := steadyRows(20, 10, func(int) int64 { return 50_000_000 })
+	rows = append(rows, run.Request{RequestID: 1000, ScheduledNS: some(int64(3600) * second), Outcome: run.NotSent})
+	for timing, want := range map[string]int64{"asap": 0, "schedule": 3600} {
+		h := testHeader()
+		h.Timing = timing
+		s := reduce(t, Options{}, encode(t, h, rows, nil, run.End{}, 500))
+		if got := s.Window.LoadTo / second; got < want || want == 0 && got > 20 {
+			t.Errorf("%s: the load ends at %d s", timing, got)
+		}
+	}
+}
+
 func TestWindowUnsteady(t *testing.T) {
 	rows := steadyRows(60, 10, func(s int) int64 { return int64(s+1) * 20_000_000 })
 	s := reduce(t, Options{}, encode(t, testHeader(), rows, nil, run.End{}, 500))

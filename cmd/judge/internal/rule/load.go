@@ -180,11 +180,17 @@ func turns(s *state, f *finding) {
 		f.skip("lag", "no turns")
 		f.required = capped
 	default:
-		s.take(f, "disorder", "turn_disorder", nil)
+		if s.strict {
+			f.skip("disorder", "--timing strict")
+		} else {
+			s.take(f, "disorder", "turn_disorder", nil)
+		}
 		s.take(f, "lag", "turn_send_lag_p99_ns", nil)
 	}
 	if capped {
-		f.unknown("cap", "the run does not record which rows a cap delayed")
+		s.take(f, "cap", "cap_seconds", nil)
+	} else if f.required {
+		f.skip("cap", "no cap")
 	} else {
 		f.skip("cap", "no turns and no cap")
 	}

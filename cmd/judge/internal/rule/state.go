@@ -54,6 +54,7 @@ type state struct {
 	wireAt    []int
 	ttft      float64 // L_ttft, the tightest TTFT limit of the set; NaN when absent
 	asap      bool
+	strict    bool
 }
 
 func newState(in Input) (*state, error) {
@@ -69,6 +70,7 @@ func newState(in Input) (*state, error) {
 		}
 		s.headers, s.details = append(s.headers, h), append(s.details, d)
 		s.asap = s.asap || h.Timing == "asap"
+		s.strict = s.strict || h.Timing == "strict"
 	}
 	if in.Columns != nil {
 		s.rows = decide.NewRows(in.Columns)

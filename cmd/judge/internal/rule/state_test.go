@@ -52,7 +52,7 @@ func sample() Input {
 		"idc_planned_100ms": 1, "idc_mean_100ms": 2, "idc_windows_100ms": 7000, "idc_ratio_100ms": 3, // too few per window to count
 		"idc_planned_1s": 1, "idc_mean_1s": 20, "idc_windows_1s": 700, "idc_ratio_1s": 1,
 		"idc_planned_10s": 1, "idc_mean_10s": 200, "idc_windows_10s": 70, "idc_ratio_10s": 1,
-		"turn_rows": 10, "turn_disorder": 0, "turn_send_lag_p99_ns": 1e6, "input_error": 0, "output_error": 0,
+		"turn_rows": 10, "turn_disorder": 0, "turn_send_lag_p99_ns": 1e6, "cap_seconds": 0, "input_error": 0, "output_error": 0,
 		"length_miss_share": 0, "conn_slow_share": 0, "local_errors": 0, "sent_rps": 20,
 		"cpu_per_event": 9000, "event_ceiling": 200e3,
 	} {
@@ -96,6 +96,11 @@ func (in *Input) part(change func(*run.Header, *run.Detail, *summary.PartEnd)) {
 }
 
 // set changes one scalar.
+// capped says that the run was given a cap.
+func (in *Input) capped() {
+	in.part(func(h *run.Header, _ *run.Detail, _ *summary.PartEnd) { h.Flags = map[string]string{"concurrency": "8"} })
+}
+
 func (in *Input) set(id string, v float64) {
 	for i := range in.Summary.Scalars {
 		if in.Summary.Scalars[i].ID == id {

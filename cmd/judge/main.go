@@ -169,10 +169,8 @@ func judge(c *ucli.Context) (err error) {
 		return err
 	}
 	in.Place = pipe.Place(o.inputs[0])
-	if e := in.Summary.Columns; e != nil {
-		if in.Columns, err = summary.DecodeColumns(e, in.Place); err != nil {
-			return err
-		}
+	if in.Columns, err = in.Summary.Decode(in.Place); err != nil {
+		return err
 	}
 	v, err := rule.Judge(in)
 	if err != nil {

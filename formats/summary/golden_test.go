@@ -29,6 +29,10 @@ func example(t testing.TB) *Summary {
 	for i, name := range IntColumns {
 		columns.Ints[name][0] = formats.Some(int64(i) * 1_000_003)
 	}
+	columns.Ints["request_id"][1], columns.Ints["u_ns"][1] = formats.Some(1), formats.Some(5_000_000)
+	for i := range 2 {
+		columns.Ints["part"][i], columns.Ints["in_window"][i] = formats.Some(0), formats.Some(1)
+	}
 	columns.Strings["outcome"] = []string{"ok", "http_error"}
 	columns.Strings["session"] = []string{"a", ""}
 	encoded, err := EncodeColumns(columns)
@@ -47,7 +51,7 @@ func example(t testing.TB) *Summary {
 	return &Summary{
 		Format: Format, Version: Version, Build: "hydrant test",
 		Inputs:   []Input{{Name: "run.arrows", Kind: "run", SHA256: "00ff", Bytes: 4096}},
-		Parts:    []Part{{Header: json.RawMessage(`{"format":"hydrant-run"}`), End: PartEnd{Status: "complete", Planned: 2, RequestsRows: 2, ClientRows: 1, SHA256: "00ff", Detail: json.RawMessage(`{"reason":""}`)}}},
+		Parts:    []Part{{Header: json.RawMessage(`{"format":"hydrant-run"}`), End: PartEnd{Status: "complete", Planned: 2, RequestsRows: 2, ClientRows: 60, SHA256: "00ff", Detail: json.RawMessage(`{"reason":""}`)}}},
 		Window:   Window{FromNS: 1, ToNS: 60_000_000_001, LoadFrom: 1, LoadTo: 60_000_000_000, WarmupNS: 0, MSERCutNS: formats.Some(0), MSERNote: ""},
 		Plan:     Plan{Requests: 2, InputTokens: 300, OutputTokens: 20, ExpectedCachedTokens: formats.Some(16), InWindow: 2, Rows: 2, Distinct: 2},
 		Outcomes: []Outcome{{"ok", 1, 1}, {"http_error", 1, 1}},
@@ -91,7 +95,7 @@ func TestGolden(t *testing.T) {
 	}
 	// The columns are compared by value: their bytes are those of one zstd encoder.
 	mine := example(t)
-	x, err := DecodeColumns(s.Columns, golden)
+	x, err := s.Decode(golden)
 	if err != nil {
 		t.Fatal(err)
 	}

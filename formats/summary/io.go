@@ -1,7 +1,6 @@
 package summary
 
 import (
-	"fmt"
 	"io"
 
 	"hydrant/formats"
@@ -24,7 +23,7 @@ func Write(w io.Writer, s *Summary) error {
 
 // Read reads one summary from r up to its end. place names r in errors, which are
 // *formats.SyntaxError, *formats.VersionError or *formats.TruncatedError, or what r
-// itself returned. The columns are not decoded; see DecodeColumns.
+// itself returned. The columns are not decoded; see Summary.Decode.
 func Read(r io.Reader, place string) (*Summary, error) {
 	s, err := document.Read(r, place)
 	if err == nil {
@@ -34,33 +33,4 @@ func Read(r io.Reader, place string) (*Summary, error) {
 		return nil, err
 	}
 	return s, nil
-}
-
-// check refuses values that no run has and that later arithmetic relies on.
-func (s *Summary) check(place string) error {
-	bad := func(what, got, want string) error {
-		return &formats.SyntaxError{Place: place, What: what, Got: formats.Clip(got), Want: want}
-	}
-	if s.Window.ToNS < s.Window.FromNS {
-		return bad("window.to_ns", fmt.Sprint(s.Window.ToNS), "at least from_ns")
-	}
-	for i, x := range s.Series {
-		if x.StepNS <= 0 {
-			return bad(fmt.Sprintf("series[%d].step_ns", i), fmt.Sprint(x.StepNS), "more than 0")
-		}
-	}
-	for i, m := range s.Metrics {
-		if m.N < 0 || m.Nulls < 0 {
-			return bad(fmt.Sprintf("metrics[%d].n", i), fmt.Sprint(min(m.N, m.Nulls)), "at least 0")
-		}
-		for j, p := range m.Percentiles {
-			if p.Level < 1 || p.Level > 1000 {
-				return bad(fmt.Sprintf("metrics[%d].percentiles[%d].level", i, j), fmt.Sprint(p.Level), "thousandths, 1 to 1000")
-			}
-		}
-	}
-	if c := s.Columns; c != nil && (c.Rows < 0 || c.Rows > MaxRows) {
-		return bad("columns.rows", fmt.Sprint(c.Rows), fmt.Sprintf("0 to %d", MaxRows))
-	}
-	return nil
 }

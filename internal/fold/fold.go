@@ -111,8 +111,12 @@ func alone(in Input, o Options) (*summary.Summary, error) {
 	if err != nil {
 		return nil, err
 	}
+	columns, err := s.Decode(in.Name)
+	if err != nil {
+		return nil, err
+	}
 	if len(o.SLO) > 0 {
-		if err := recount(s, o.SLO, in.Name); err != nil {
+		if err := recount(s, columns, o.SLO, in.Name); err != nil {
 			return nil, err
 		}
 	}

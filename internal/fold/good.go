@@ -84,14 +84,10 @@ func timingOf(id string) *timing {
 
 // recount counts the good requests of a summary by other objectives than it was made
 // with, from its columns.
-func recount(s *summary.Summary, set []slo.Objective, place string) error {
-	if s.Columns == nil {
+func recount(s *summary.Summary, c *summary.Columns, set []slo.Objective, place string) error {
+	if c == nil {
 		return &formats.SyntaxError{Place: place, What: "columns", Got: "none", Want: "per-request columns, in which good requests are counted",
 			Help: "give --slo to the reduce that reads the run"}
-	}
-	c, err := summary.DecodeColumns(s.Columns, place)
-	if err != nil {
-		return err
 	}
 	g := goodput{limits: slo.Limits(set)}
 	for i := range c.N {

@@ -199,7 +199,8 @@ func exit(v *verdict.Verdict) int {
 }
 
 // causal orders the checks by what causes what, so that the first BAD one is named.
-// Headroom is a margin: faults that were observed come before it.
+// Headroom is a margin: faults that were observed come before it. A cap that delayed
+// rows makes them late as well, so B6 comes before B2 then.
 var causal = [...]string{"A1", "A2", "A3", "A4", "C4", "C3", "C5", "C2", "B2", "B3", "B4", "B6", "B1", "C6", "C7", "C1", "C8"}
 
 // firstCause names the earliest BAD check in causal order; those that are BAD for
@@ -207,6 +208,10 @@ var causal = [...]string{"A1", "A2", "A3", "A4", "C4", "C3", "C5", "C2", "B2", "
 func firstCause(checks []verdict.Check) *verdict.Cause {
 	var missing []string
 	for _, id := range causal {
+		if t := capTerm(checks); id == "B2" && t != nil {
+			return &verdict.Cause{Check: "B6", Text: "a cap (--concurrency, --sessions) delayed requests in " + Figure(*t.Value, t.Unit) + " seconds",
+				Hint: "raise the cap or lower the rate; where the cap is meant, a closed loop is --closed N"}
+		}
 		for _, c := range checks {
 			if c.ID != id || c.Status != verdict.Bad {
 				continue
@@ -220,6 +225,18 @@ func firstCause(checks []verdict.Check) *verdict.Cause {
 	slices.Sort(missing)
 	return &verdict.Cause{Check: missing[0], Text: "the generator is unproven: no evidence for " + strings.Join(missing, " "),
 		Hint: "--accept-unproven judges without it and says so in the first line"}
+}
+
+// capTerm returns the term of B6 that says that a cap delayed rows, nil when none did.
+func capTerm(checks []verdict.Check) *verdict.Term {
+	for _, c := range checks {
+		for i := range c.Terms {
+			if t := &c.Terms[i]; t.Limit == "B6.cap" && t.Status == verdict.Bad {
+				return t
+			}
+		}
+	}
+	return nil
 }
 
 // cause explains a BAD check by its worst term.

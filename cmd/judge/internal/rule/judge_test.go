@@ -116,6 +116,13 @@ func TestFirstCauseIsTheEarliestInCausalOrder(t *testing.T) {
 		t.Errorf("cause %+v; want A2", v.Cause)
 	}
 	in = sample()
+	in.column("send_lag_ns", 0, 30e6) // B2, because of
+	in.capped()
+	in.set("cap_seconds", 7) // B6
+	if v := judge(t, in); v.Cause.Check != "B6" || !strings.Contains(v.Cause.Text, "delayed requests in 7 seconds") {
+		t.Errorf("cause %+v; want B6 by the cap", v.Cause)
+	}
+	in = sample()
 	in.Options.AcceptUnproven = false
 	v = judge(t, in)
 	if v.Cause.Check != "C1" || !strings.Contains(v.Cause.Text, "unproven: no evidence for C1 C2 C3") || !strings.Contains(v.Cause.Hint, "--accept-unproven") {

@@ -42,6 +42,9 @@ type conn struct {
 	atBegin     traffic
 	begun       bool // not the connection's first request
 
+	cut       func(received int64) int // of the options
+	cutOrigin atomic.Int64             // received when the request began
+
 	recv func(fd uintptr) bool // receive, bound once
 	in   reading
 }
@@ -87,6 +90,7 @@ func (c *conn) begin() {
 		c.atBegin = c.traffic()
 	}
 	c.begun = true
+	c.cutOrigin.Store(c.received.Load())
 }
 
 func (c *conn) traffic() traffic {
@@ -178,7 +182,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	switch {
 	case err != nil: // closed, or a deadline
 	case in.err != nil:
-		err = &net.OpError{Op: "read", Net: c.RemoteAddr().Network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: os.NewSyscallError("recvmsg", in.err)}
+		err = &net.OpError{Op: "read", Net: c.RemoteAddr().Network(), Err: os.NewSyscallError("recvmsg", in.err)}
 	case in.n == 0:
 		err = io.EOF
 	}
@@ -188,7 +192,11 @@ func (c *conn) Read(p []byte) (int, error) {
 // receive makes one attempt to read; false waits until the socket is readable.
 func (c *conn) receive(fd uintptr) bool {
 	in := &c.in
-	n, wall, stamped, err := kernel.Recv(int(fd), in.p, in.oob[:])
+	p := in.p
+	if c.cut != nil {
+		p = p[:min(len(p), c.cut(c.received.Load()-c.cutOrigin.Load()))]
+	}
+	n, wall, stamped, err := kernel.Recv(int(fd), p, in.oob[:])
 	if err == unix.EAGAIN {
 		return false
 	}
@@ -224,6 +232,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	if c.raw == nil {
 		c.writing()
 		n, err := c.Conn.Write(p)
+		c.sent.Add(int64(n))
 		c.wrote(n)
 		return n, err
 	}
@@ -233,7 +242,11 @@ func (c *conn) Write(p []byte) (int, error) {
 		for done < len(p) {
 			c.blocked.Store(false)
 			c.writing()
+			rest := len(p) - done
+			c.sent.Add(int64(rest)) // the answer may be there before we run again
 			n, err := unix.Write(int(fd), p[done:])
+			n = max(n, 0)
+			c.sent.Add(int64(n - rest))
 			if n > 0 {
 				c.wrote(n)
 				done += n
@@ -268,6 +281,5 @@ func (c *conn) writing() {
 
 func (c *conn) wrote(n int) {
 	c.lastWrite.Store(c.clk.Now())
-	c.sent.Add(int64(n))
 	c.counters.Sent.Add(int64(n))
 }

@@ -24,6 +24,7 @@ type dialer struct {
 	net      net.Dialer
 	clk      clock.Clock
 	stamps   *kernel.Converter
+	cut      func(received int64) int
 	counters *Counters
 	ids      atomic.Int64
 }
@@ -63,6 +64,7 @@ func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, erro
 		return nil, err
 	}
 	w := newConn(c, d.clk, d.stamps, d.counters, d.ids.Add(1)-1)
+	w.cut = d.cut
 	if o != nil {
 		o.conn = w
 		o.connect.Store(d.clk.Now())

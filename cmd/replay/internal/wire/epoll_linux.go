@@ -42,6 +42,7 @@ type loop struct {
 	limits   limits
 	counters *Counters
 	base     int64 // CLOCK_MONOTONIC at offset 0
+	stamps   *kernel.Converter
 
 	poll  poller
 	ready []unix.EpollEvent // not yet served
@@ -93,7 +94,7 @@ type handle struct {
 // requests in flight, keeps them, and never waits for one that is in use.
 // Options.TLS, HTTP2 and Proxy mean nothing to it.
 func NewEpoll(o Options) (Engine, error) {
-	l := &loop{o: o, limits: limitsOf(&o), counters: o.Counters, base: clock.Monotonic() - o.Clock.Now(),
+	l := &loop{o: o, limits: limitsOf(&o), counters: o.Counters, base: clock.Monotonic() - o.Clock.Now(), stamps: kernel.NewConverter(o.Clock),
 		in: make([]byte, loopRead), targets: map[targetKey]*prefix{}, places: map[string]*place{}, ports: localPorts()}
 	if l.counters == nil {
 		l.counters = new(Counters)

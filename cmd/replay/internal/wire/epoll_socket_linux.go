@@ -23,6 +23,7 @@ type socket struct {
 	x      *exchange // nil: kept
 
 	t, atBegin traffic
+	arrived    int64  // newest arrival of a read, unstamped before
 	flags      uint32 // of the turn asked for
 	again      bool   // has asked for another turn
 	dialing    bool
@@ -75,11 +76,20 @@ func (l *loop) touch(s *socket, flags uint32) {
 
 // read takes what is there, as much as the buffer holds.
 func (l *loop) read(s *socket, flags uint32) {
-	n, wall, stamped, err := kernel.Recv(s.fd, l.in, l.oob[:])
+	in := l.in
+	if l.o.cut != nil {
+		in = in[:min(len(in), l.o.cut(s.t.received-s.atBegin.received))]
+	}
+	n, wall, stamped, err := kernel.Recv(s.fd, in, l.oob[:])
 	if err == unix.EAGAIN {
 		return
 	}
-	at, wallNow := l.o.Clock.Both()
+	at, arrived := l.o.Clock.Now(), int64(unstamped)
+	if stamped {
+		at, arrived = l.stamps.Arrival(wall)
+		s.arrived = max(s.arrived, arrived) // a byte can be had when all before it are there
+		arrived = s.arrived
+	}
 	x := s.x
 	if n <= 0 {
 		s.ended = true
@@ -90,18 +100,14 @@ func (l *loop) read(s *socket, flags uint32) {
 	s.t.received += int64(n)
 	l.counters.Reads.Add(1)
 	l.counters.Received.Add(int64(n))
-	arrived := int64(unstamped)
-	if stamped {
-		arrived = kernel.Mono(at, wallNow, wall)
-	}
 	s.hungUp = flags&hungUp != 0
 	if x == nil { // an answer nobody asked for
 		l.drop(s)
 		return
 	}
 	h := s.handle
-	l.took(x, l.in[:n], at, arrived)
-	if (n == len(l.in) || s.hungUp) && l.socket(h) == s {
+	l.took(x, in[:n], at, arrived)
+	if (n == len(in) || s.hungUp) && l.socket(h) == s {
 		l.later(s, flags)
 	}
 }
@@ -229,7 +235,7 @@ func (l *loop) drop(s *socket) {
 
 // add makes a socket of a descriptor and watches it.
 func (l *loop) add(fd int, p *place, to *address) (*socket, error) {
-	s := &socket{fd: fd, place: p, to: to}
+	s := &socket{fd: fd, place: p, to: to, arrived: unstamped}
 	l.gen++
 	s.gen = l.gen
 	if n := len(l.slots); n > 0 {

@@ -3,7 +3,11 @@ package wire
 import (
 	"context"
 	"crypto/tls"
+	"errors"
+	"io"
+	"net"
 	"net/http"
+	"strings"
 	"sync"
 
 	"hydrant/cmd/replay/internal/kernel"
@@ -36,7 +40,7 @@ func NewHTTP(o Options) Engine {
 	if e.counters == nil {
 		e.counters = new(Counters)
 	}
-	d := &dialer{clk: o.Clock, stamps: kernel.NewConverter(o.Clock), counters: e.counters}
+	d := &dialer{clk: o.Clock, stamps: kernel.NewConverter(o.Clock), cut: o.cut, counters: e.counters}
 	d.net.KeepAliveConfig = keepAlive
 	config := o.TLS.Clone()
 	if config == nil {
@@ -108,9 +112,10 @@ func (e *httpEngine) do(parent context.Context, p *Prepared, row *run.Request) {
 			case l == nil:
 				outcome, text = e.limits.unconnected(err)
 			case l.h2:
-				outcome, text = unanswered(err, false, true)
+				outcome, text = unanswered(bare(err), false, true)
 			default:
-				outcome, text = unanswered(err, l.conn.since().received > 0, l.conn.ended.Load())
+				received, ended := l.conn.since().received > 0, l.conn.ended.Load()
+				outcome, text = unanswered(cutShort(err, received && ended), received, ended)
 			}
 		}
 		a.end(outcome, text)
@@ -122,4 +127,27 @@ func (e *httpEngine) do(parent context.Context, p *Prepared, row *run.Request) {
 	if a.link != nil {
 		e.pool.put(a.link)
 	}
+}
+
+// cutShort is the error of a header that its connection ended: the parser tells of the
+// line that it was given half of.
+func cutShort(err error, ended bool) error {
+	var op *net.OpError
+	if ended && !errors.As(err, &op) {
+		return io.ErrUnexpectedEOF
+	}
+	return bare(err)
+}
+
+// bare strips what net/http says of itself, so that both engines say the same.
+func bare(err error) error {
+	for _, said := range [...]string{"net/http: Transport failed to read from server: ", "net/http: HTTP/1.x transport connection broken: "} {
+		if inner := errors.Unwrap(err); inner != nil && strings.HasPrefix(err.Error(), said) {
+			err = inner
+		}
+	}
+	if strings.HasPrefix(err.Error(), "net/http: server response headers exceeded") {
+		return errLongHeader
+	}
+	return err
 }

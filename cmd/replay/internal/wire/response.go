@@ -463,16 +463,23 @@ func chunkSize(line []byte) (int64, error) {
 // chunkEnd takes the CR LF behind a chunk.
 func (r *response) chunkEnd(p []byte) (int, error) {
 	const end = "\r\n"
+	if len(r.part) == 0 && len(p) >= len(end) {
+		if string(p[:len(end)]) != end {
+			return len(end), errors.New("malformed chunked encoding")
+		}
+		r.state = inChunkLine
+		return len(end), nil
+	}
 	n := 0
-	for n < len(p) && int(r.left) < len(end) {
-		if p[n] != end[r.left] {
+	for n < len(p) && len(r.part) < len(end) {
+		r.part = append(r.part, p[n])
+		n++
+	}
+	if len(r.part) == len(end) {
+		if string(r.part) != end {
 			return n, errors.New("malformed chunked encoding")
 		}
-		n++
-		r.left++
-	}
-	if int(r.left) == len(end) {
-		r.left = 0
+		r.part = r.part[:0]
 		r.state = inChunkLine
 	}
 	return n, nil

@@ -18,7 +18,9 @@ import (
 // Reader reads one schedule or several in a row. Several play one after the other:
 // the lines of a later part have their ids counted on, their times shifted by the
 // span of the parts before, and their sessions renamed with the suffix "@2", "@3",
-// so that private prompt text differs while block ids stay shared.
+// so that private prompt text differs while block ids stay shared. The number is
+// that of the part, or higher when sessions before it end in such a suffix: a
+// schedule may have been joined before.
 type Reader struct {
 	lines *jsonl.Lines
 	place string
@@ -33,6 +35,8 @@ type Reader struct {
 	edited bool // hand-edited: no trailer needed, none believed
 
 	part   int   // from 1
+	suffix int64 // of the current part's sessions, from the second part on
+	most   int64 // the highest number in a suffix so far
 	idBase int64 // added to ids, of lines of the current part
 	atBase int64 // added to times
 	err    error // sticks
@@ -80,6 +84,10 @@ func (r *Reader) begin(line []byte) error {
 		r.atBase += r.tally.span
 	}
 	r.part++
+	if r.part > 1 {
+		r.suffix = max(int64(r.part), r.most+1)
+		r.most = r.suffix
+	}
 	r.header, r.raw = h, append([]byte(nil), inner...)
 	r.tally = newTally(h.Block)
 	r.tally.loose = r.edited
@@ -179,6 +187,7 @@ func (r *Reader) close(inner []byte) error {
 // shift moves a line of a later part behind the parts before it.
 func (r *Reader) shift(req *Request) error {
 	if r.part == 1 {
+		r.most = max(r.most, suffixOf(req.Session))
 		return nil
 	}
 	if req.ID > math.MaxInt64-r.idBase || req.AtNS.V > math.MaxInt64-r.atBase {
@@ -191,8 +200,26 @@ func (r *Reader) shift(req *Request) error {
 	if req.AtNS.Valid {
 		req.AtNS.V += r.atBase
 	}
-	req.Session += "@" + strconv.Itoa(r.part)
+	req.Session += "@" + strconv.FormatInt(r.suffix, 10)
 	return nil
+}
+
+// suffixOf returns the number behind the last "@" of a session's name, 0 when it has
+// none. Numbers beyond 18 digits are not met: no suffix grows to them.
+func suffixOf(session string) int64 {
+	n, unit := int64(0), int64(1)
+	for i := len(session) - 1; i >= 0; i-- {
+		switch c := session[i]; {
+		case c == '@':
+			return n
+		case c < '0' || c > '9' || unit > 1e17:
+			return 0
+		default:
+			n += int64(c-'0') * unit
+			unit *= 10
+		}
+	}
+	return 0
 }
 
 // ended turns the end of the stream into the answer to Next.

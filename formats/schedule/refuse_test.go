@@ -153,6 +153,12 @@ func TestRefusedTrailers(t *testing.T) {
 		{"key missing", `"span_ns":6000000,`, ``, `end.span_ns: got "nothing", want this key in every trailer`},
 		{"status", `"status":"complete"`, `"status":"done"`, `end.status: got "done"`},
 		{"ratio", `"block_hit_ratio":0.4444444444444444`, `"block_hit_ratio":1.5`, `end.block_hit_ratio: got "1.5"`},
+		{"another ratio", `"block_hit_ratio":0.4444444444444444`, `"block_hit_ratio":0.4444444444`, `end.block_hit_ratio: got "0.4444444444", want 0.4444444444444444, the share of the hits`},
+		{"ratio of nothing", `"block_hit_ratio":0.4444444444444444`, `"block_hit_ratio":null`, `end.block_hit_ratio: got "null", want 0.4444444444444444`},
+		{"other hits", `"hit_blocks":4`, `"hit_blocks":3`, `end.block_hit_ratio: got "0.4444444444444444", want 0.3333333333333333`},
+		{"too many distinct", `"distinct_blocks":5`, `"distinct_blocks":10`, `end.distinct_blocks: got "10", want at most 9, by the lines before it`},
+		{"too many hits", `"hit_blocks":4`, `"hit_blocks":5`, `end.hit_blocks: got "5", want at most 4, by the lines before it`},
+		{"too many hit tokens", `"hit_tokens":`, `"hit_tokens":9`, `end.hit_tokens: got "9`},
 		{"negative", `"hit_blocks":4`, `"hit_blocks":-4`, `end.hit_blocks: got "-4"`},
 		{"unknown key", `"hit_blocks":4`, `"hit_blocks":4,"more":1`, `key: got "end.more"`},
 	} {

@@ -54,6 +54,46 @@ func TestSeveralInARow(t *testing.T) {
 	}
 }
 
+// A schedule that was joined before has sessions that end in a suffix already; no
+// session of a later part may become one of them, or their prompts would be equal.
+func TestSuffixesDiffer(t *testing.T) {
+	part := func(sessions ...string) []byte {
+		var reqs []*Request
+		for i, s := range sessions {
+			reqs = append(reqs, &Request{ID: int64(i), AtNS: formats.Some(0), Session: s, Stream: "0", Context: Whole, InputTokens: formats.Some(1)})
+		}
+		return write(t, Header{}, reqs...)
+	}
+	for _, c := range []struct {
+		parts [][]string
+		want  []string
+	}{
+		{[][]string{{"a"}, {"a"}, {"a"}}, []string{"a", "a@2", "a@3"}},
+		{[][]string{{"a", "a@2"}, {"a", "a@2"}}, []string{"a", "a@2", "a@3", "a@2@3"}},
+		{[][]string{{"a@7"}, {"a"}, {"a"}}, []string{"a@7", "a@8", "a@9"}},
+		{[][]string{{"a"}, {"a@9"}, {"a"}}, []string{"a", "a@9@2", "a@3"}},
+		{[][]string{{"a@b2", "a@", "@", "2", "a@02"}, {"a"}}, []string{"a@b2", "a@", "@", "2", "a@02", "a@3"}},
+		{[][]string{{"a@999999999999999999"}, {"a"}}, []string{"a@999999999999999999", "a@1000000000000000000"}},
+		{[][]string{{"a@9999999999999999999"}, {"a"}}, []string{"a@9999999999999999999", "a@2"}},
+	} {
+		var all []byte
+		for _, p := range c.parts {
+			all = append(all, part(p...)...)
+		}
+		reqs, _, err := read(all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, q := range reqs {
+			got = append(got, q.Session)
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("sessions of %v (-want +got):\n%s", c.parts, d)
+		}
+	}
+}
+
 func TestHeaderOfTheSecondIsJudged(t *testing.T) {
 	one := write(t, Header{})
 	_, _, err := read(append(one, `{"schedule":{"format":"hydrant-schedule","version":7}}`+"\n"...))

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 
@@ -127,7 +128,8 @@ func readDigest(s *jsonl.Scanner) (d SourceDigest) {
 }
 
 // compare checks a trailer against what was read before it. The hit figures are
-// those of the writer: the hash covers the lines they follow from.
+// those of the writer, since to count them again takes every id there was; they only
+// have to be possible, and their ratios to follow from them.
 func (t *tally) compare(end Trailer, sum, place string) error {
 	for _, c := range []struct {
 		key       string
@@ -145,6 +147,30 @@ func (t *tally) compare(end Trailer, sum, place string) error {
 				Want: strconv.FormatInt(c.want, 10) + ", the sum over the lines before it", Help: resealHint}
 		}
 	}
+	for _, c := range []struct {
+		key       string
+		got, most int64
+	}{
+		{"end.distinct_blocks", end.DistinctBlocks, t.blocks},
+		{"end.hit_blocks", end.HitBlocks, t.blocks - end.DistinctBlocks},
+		{"end.hit_tokens", end.HitTokens, t.input},
+	} {
+		if c.got > c.most {
+			return &formats.SyntaxError{Place: place, What: c.key, Got: strconv.FormatInt(c.got, 10),
+				Want: "at most " + strconv.FormatInt(c.most, 10) + ", by the lines before it", Help: resealHint}
+		}
+	}
+	for _, c := range []struct {
+		key       string
+		got, want *float64
+	}{
+		{"end.block_hit_ratio", end.BlockHitRatio, ratio(end.HitBlocks, t.blocks)},
+		{"end.token_hit_ratio", end.TokenHitRatio, t.tokenRatio(end.HitTokens)},
+	} {
+		if (c.got == nil) != (c.want == nil) || c.got != nil && math.Abs(*c.got-*c.want) > 1e-12 { // another writer may round otherwise
+			return &formats.SyntaxError{Place: place, What: c.key, Got: printRatio(c.got), Want: printRatio(c.want) + ", the share of the hits beside it", Help: resealHint}
+		}
+	}
 	if end.SHA256 != sum {
 		return &formats.SyntaxError{Place: place, What: "end.sha256", Got: end.SHA256,
 			Want: sum + ", the hash of the lines before it", Help: resealHint}
@@ -159,10 +185,7 @@ func (t *tally) fill(end *Trailer, c *Cache, sum string) {
 	end.SpanNS, end.Blocks = t.span, t.blocks
 	end.DistinctBlocks, end.HitBlocks, end.HitTokens = c.Distinct, c.HitBlocks, c.HitTokens
 	end.BlockHitRatio = ratio(c.HitBlocks, t.blocks)
-	end.TokenHitRatio = nil
-	if t.blocks > 0 {
-		end.TokenHitRatio = ratio(c.HitTokens, t.input)
-	}
+	end.TokenHitRatio = t.tokenRatio(c.HitTokens)
 	end.SHA256 = sum
 	end.Counts = mergeCounts(end.Counts)
 	if end.Sources == nil {
@@ -177,6 +200,21 @@ func ratio(a, b int64) *float64 {
 	}
 	r := float64(a) / float64(b)
 	return &r
+}
+
+// tokenRatio is the share of input tokens that were hit, nil without block ids.
+func (t *tally) tokenRatio(hit int64) *float64 {
+	if t.blocks == 0 {
+		return nil
+	}
+	return ratio(hit, t.input)
+}
+
+func printRatio(v *float64) string {
+	if v == nil {
+		return "null"
+	}
+	return strconv.FormatFloat(*v, 'g', -1, 64)
 }
 
 // mergeCounts adds counts of one name, drops zeros and sorts by name.

@@ -62,8 +62,11 @@ func NewWriter(w io.Writer, h Header) (*Writer, error) {
 	return sw, sw.line(line)
 }
 
+// Fault is the rule that a request breaks.
+type Fault = jsonl.Fault
+
 // Write appends one request. A request that breaks a rule of the format, or stands
-// in the wrong order, is refused and leaves the schedule as it was.
+// in the wrong order, is refused with a *Fault and leaves the schedule as it was.
 func (w *Writer) Write(r *Request) error {
 	if w.err != nil {
 		return w.err

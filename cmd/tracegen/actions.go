@@ -47,6 +47,7 @@ func mooncake(c *ucli.Context) error {
 		Transforms: o.plan.Transforms(),
 	}
 	p := plan.New(trace.Next, o.plan)
+	p.Place = pipe.Place(o.input)
 	return write(c, o.options, "mooncake "+o.trace.Name, p, h, func() schedule.Trailer {
 		return schedule.Trailer{Counts: trace.Counts(), Sources: []schedule.SourceDigest{trace.Source}}
 	})
@@ -81,6 +82,7 @@ func transform(c *ucli.Context) error {
 		h.Args = slices.Insert(h.Args, 1, "--reseal")
 	}
 	p := plan.New(plan.FromSchedule(r, place), o.plan)
+	p.Place = place
 	return write(c, o, "schedule "+sourceName(o.input), p, h, func() (end schedule.Trailer) {
 		for _, t := range r.Trailers() {
 			end.Counts = append(end.Counts, t.Counts...)

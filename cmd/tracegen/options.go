@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -74,6 +75,17 @@ func readMooncakeOptions(c *ucli.Context) (o mooncakeOptions, err error) {
 		Name: sourceName(o.input), Scope: c.String("scope"), Context: c.String("context"), Strict: c.Bool("strict"), BlockSize: c.Int64("block-size"),
 	}
 	o.licence, o.url = c.String("licence"), c.String("url")
+	for _, name := range []string{"scope", "licence", "url"} {
+		if text := c.String(name); !utf8.ValidString(text) {
+			return o, cli.Usagef("--%s: got %q, want UTF-8", name, text)
+		}
+	}
+	if !utf8.ValidString(o.trace.Name) {
+		if o.trace.Scope == "" {
+			return o, cli.WithHint(cli.Usagef("input: got %q, want a name in UTF-8, which becomes the scope of block ids", o.trace.Name), "--scope NAME gives them another")
+		}
+		o.trace.Name = strings.ToValidUTF8(o.trace.Name, "\uFFFD")
+	}
 	switch o.trace.Context {
 	case "", schedule.Whole, schedule.Delta:
 	default:

@@ -57,6 +57,7 @@ type step = func() (*schedule.Request, error)
 // Pipeline is a source with transforms behind it. Ids of the source grow from line to
 // line, its block ids are in full (keep 0).
 type Pipeline struct {
+	Place  string // of the source, for errors
 	next   step
 	window *windowed
 	ids    renumber
@@ -89,7 +90,7 @@ func faster(r Ratio, next step) step {
 		for _, v := range []*formats.Int{&q.AtNS, &q.DelayNS} {
 			slow, ok := r.Divide(v.V)
 			if !ok {
-				return nil, fmt.Errorf("--speed: request %d: got a time beyond 292 years", q.ID)
+				return nil, fmt.Errorf("--speed: got %q, which puts request %d beyond 292 years", r, q.ID)
 			}
 			v.V = slow
 		}
@@ -158,6 +159,12 @@ func (p *Pipeline) Write(ctx context.Context, create func() (*schedule.Writer, e
 		}
 		if err = w.Write(r); err == nil {
 			r, err = p.Next()
+			continue
+		}
+		// What the source let pass and a schedule may not hold: sums beyond 63 bits,
+		// prompts of too many ids.
+		if fault := new(schedule.Fault); errors.As(err, &fault) {
+			err = &formats.SyntaxError{Place: fmt.Sprintf("%s: request %d", p.Place, r.ID), What: fault.What, Got: formats.Clip(fault.Got), Want: fault.Want}
 		}
 	}
 	if err == io.EOF {

@@ -12,11 +12,12 @@ type Ratio struct{ P, Q uint64 }
 // One changes nothing. The zero Ratio means the same.
 var one = Ratio{1, 1}
 
-// ParseRatio reads a positive decimal number of at most 18 digits.
+// ParseRatio reads a positive decimal number of at most 18 digits, zeros in front not
+// counted.
 func ParseRatio(text string) (Ratio, error) {
 	bad := fmt.Errorf("got %q, want a decimal number above 0 of at most 18 digits, such as 2 or 1.5", text)
 	whole, fraction, point := strings.Cut(text, ".")
-	if whole == "" || point && fraction == "" || len(whole)+len(fraction) > 18 {
+	if whole == "" || point && fraction == "" || len(strings.TrimLeft(whole, "0"))+len(fraction) > 18 {
 		return Ratio{}, bad
 	}
 	r := Ratio{0, 1}

@@ -127,7 +127,11 @@ func (s *sse) take(line []byte, event func(string, []byte) error) error {
 	}
 	switch string(name) { // a comment has no name; id and retry do not concern us
 	case "data":
-		if len(s.data)+len(s.one)+len(value) > s.limit {
+		n := len(s.data) + len(s.one)
+		if s.one != nil {
+			n++ // its LF, whether it has been copied or not
+		}
+		if n+len(value) > s.limit {
 			return &TooLongError{What: "event", Cap: s.limit}
 		}
 		if !s.hasData && len(value) > 0 {

@@ -192,18 +192,86 @@ func TestSSEBounded(t *testing.T) {
 	}
 }
 
+// slowly reads a whole stream by the letter of the standard, one character at a time.
+// It is the reader that ours is compared with.
+func slowly(in string, limit int) (events []got, tooLong bool) {
+	var lines []string
+	line := ""
+	for i := 0; i < len(in); i++ {
+		switch c := in[i]; {
+		case c == '\r' && i+1 < len(in) && in[i+1] == '\n':
+			i++
+			fallthrough
+		case c == '\r' || c == '\n':
+			lines = append(lines, line)
+			line = ""
+		default:
+			line += string([]byte{c})
+		}
+	}
+	typ, data := "", []string(nil)
+	for i, l := range lines {
+		if len(l) > limit {
+			return events, true
+		}
+		if i == 0 {
+			l = strings.TrimPrefix(l, bom)
+		}
+		if l == "" {
+			if data != nil {
+				events = append(events, got{typ, strings.Join(data, "\n")})
+			}
+			typ, data = "", nil
+			continue
+		}
+		field, value := l, ""
+		if colon := strings.Index(l, ":"); colon >= 0 {
+			field, value = l[:colon], strings.TrimPrefix(l[colon+1:], " ")
+		}
+		switch field {
+		case "data":
+			if data = append(data, value); len(strings.Join(data, "\n")) > limit {
+				return events, true
+			}
+		case "event":
+			typ = value
+		}
+	}
+	return events, len(line) > limit
+}
+
+// The rules as they are written down and the reader say the same of every case.
+func TestSlowReader(t *testing.T) {
+	for _, c := range sseCases {
+		if events, long := slowly(c.in, 1<<20); long || cmp.Diff(c.want, events) != "" {
+			t.Errorf("%s: %v; want %v", c.name, events, c.want)
+		}
+	}
+}
+
 func FuzzSSE(f *testing.F) {
 	for _, c := range sseCases {
 		f.Add([]byte(c.in), 3)
 	}
+	f.Add([]byte("data: "+strings.Repeat("x", 15)+"\ndata: "+strings.Repeat("y", 16)+"\n\n"), 5)
+	f.Add([]byte("data: "+strings.Repeat("x", 15)+"\ndata: "+strings.Repeat("y", 17)+"\n\n"), 22)
+	f.Add([]byte("data:"+strings.Repeat("x", 28)+"\n\n"), 7)
 	f.Fuzz(func(t *testing.T, in []byte, size int) {
-		whole, _, err1 := read(1<<10, in)
-		ones, _, err2 := read(1<<10, singles(in)...)
+		const limit = 32
+		want, long := slowly(string(in), limit)
+		whole, _, err1 := read(limit, in)
+		if (err1 != nil) != long {
+			t.Fatalf("error %v; too long: %t", err1, long)
+		}
+		if diff := cmp.Diff(want, whole); diff != "" {
+			t.Fatalf("events (-slow reader +got):\n%s", diff)
+		}
+		ones, _, err2 := read(limit, singles(in)...)
 		var chunks [][]byte
 		for c := range slices.Chunk(in, max(1, size)) {
 			chunks = append(chunks, c)
 		}
-		parts, _, err3 := read(1<<10, chunks...)
+		parts, _, err3 := read(limit, chunks...)
 		if (err1 == nil) != (err2 == nil) || (err1 == nil) != (err3 == nil) {
 			t.Fatalf("errors differ: %v, %v, %v", err1, err2, err3)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -26,11 +25,13 @@ type Output struct {
 	err  error // the first failed write
 	end  func(err error) error
 	file *os.File // to be synced, may be nil
+	path string   // of the regular file that is written in place, else ""
 }
 
 // Create opens the output that name stands for: a path, "-" or "" for stdout, or
 // a ZMQ endpoint. Nothing exists under a path's name before Finish, unless
-// o.InPlace.
+// o.InPlace; what a file held is then kept until the first Write. ctx bounds the
+// opening alone, which may wait for the other end.
 func Create(ctx context.Context, name string, stdout io.Writer, o Options) (*Output, error) {
 	switch {
 	case isZMQ(name):
@@ -76,6 +77,10 @@ func (o *Output) Write(p []byte) (int, error) {
 	}
 	return n, o.err
 }
+
+// File returns the path of the regular file that is written in place, "" when the
+// output is of another kind.
+func (o *Output) File() string { return o.path }
 
 // Sync makes what was written so far durable where the output is a file.
 func (o *Output) Sync() error {
@@ -138,21 +143,6 @@ func toDevice(name string, o Options) (*Output, error) {
 		if err == nil {
 			err = syncFile(f)
 		}
-		return errors.Join(err, f.Close())
-	}}, nil
-}
-
-func inPlace(name string) (*Output, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
-	if err != nil {
-		return nil, named(name, err)
-	}
-	if err := syncDir(filepath.Dir(name)); err != nil {
-		f.Close()
-		return nil, named(name, err)
-	}
-	return &Output{name: name, w: f, file: f, end: func(error) error {
-		err := syncFile(f)
 		return errors.Join(err, f.Close())
 	}}, nil
 }

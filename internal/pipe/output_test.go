@@ -186,27 +186,6 @@ func TestCreateErrors(t *testing.T) {
 	}
 }
 
-func TestInPlace(t *testing.T) {
-	dir := t.TempDir()
-	name := filepath.Join(dir, "run.arrows")
-	out := create(t, name, Options{InPlace: true, Binary: true})
-	put(t, out, "first batch")
-	if err := out.Sync(); err != nil {
-		t.Fatal(err)
-	}
-	if got := content(t, name); got != "first batch" {
-		t.Errorf("after Sync the file holds %q", got)
-	}
-	put(t, out, ", second")
-	dead := errors.New("a worker died")
-	if err := out.Finish(dead); err != dead {
-		t.Errorf("Finish = %v", err)
-	}
-	if got := content(t, name); got != "first batch, second" {
-		t.Errorf("after a failure the file holds %q; want everything written", got)
-	}
-}
-
 func TestStdout(t *testing.T) {
 	for _, name := range []string{"", "-", "/dev/stdout"} {
 		var buf bytes.Buffer

@@ -6,6 +6,7 @@
 package pipe
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,8 @@ type Options struct {
 
 	Timeout     time.Duration // ZMQ: silence after which the other end counts as gone; 0 is DefaultTimeout
 	AllowRemote bool          // ZMQ: addresses beyond this host are accepted
+
+	Opening context.Context // ends the wait for the other end of an input; nil: the context of the whole
 }
 
 // usageError is a mistake in how an end was named; internal/cli knows it by its

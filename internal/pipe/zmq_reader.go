@@ -55,6 +55,9 @@ func openZMQ(ctx context.Context, name string, o Options) (io.ReadCloser, error)
 		r.acc = accept(l, roleReader, 0, ep.timeout, r.serve)
 		return r, nil
 	}
+	if o.Opening != nil {
+		ctx = o.Opening
+	}
 	c, err := ep.dial(ctx)
 	if err != nil {
 		return nil, err

@@ -352,12 +352,16 @@ func TestInterruptedWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	got := make(chan error, 3)
+	got := make(chan error, 4)
 	go func() { _, err := r.Read(make([]byte, 1)); got <- err }()
+	go func() {
+		_, err := OpenWith(ctx, end(t, "ipc"), nil, Options{Timeout: long.Timeout, Opening: c})
+		got <- err
+	}()
 	go func() { _, err := Create(c, end(t, "ipc"), nil, long); got <- err }()
 	go func() { _, err := Create(c, end(t, "ipc")+"?bind", nil, long); got <- err }()
 	cancel(errStop)
-	for range 3 {
+	for range 4 {
 		if err := <-got; !errors.Is(err, errStop) {
 			t.Errorf("error %v; want %v", err, errStop)
 		}

@@ -65,7 +65,7 @@ func (w *zmqWriter) connect(ctx context.Context) error {
 		w.p, err = shake(c, false, roleWriter, id, w.ep.timeout)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", w.ep.name, err)
+		return At(w.ep.name, err)
 	}
 	for {
 		f, err := w.p.recv()

@@ -60,5 +60,5 @@ func flags() []ucli.Flag {
 		&ucli.StringSliceFlag{Name: "label", Category: ofRun, Usage: "note `KEY=VALUE` in the run; may be repeated"},
 		&ucli.StringFlag{Name: "server-config", Category: ofRun, Usage: "keep the text of `FILE` in the run: how the server was started"},
 	}
-	return append(own, cli.Flags("output", "force", "quiet", "progress", "seed")...)
+	return append(own, cli.Flags("output", "force", "quiet", "progress", "seed", "timeout")...)
 }

@@ -33,6 +33,8 @@ type options struct {
 	quiet  bool
 	shown  bool // --progress
 
+	timeout time.Duration // of a ZMQ end
+
 	urls      []string
 	sim       *sim.Spec
 	model     string
@@ -85,11 +87,15 @@ const maxWorkers = 4096
 func parse(c *ucli.Context) (*options, error) {
 	o := &options{output: c.String("output"), force: c.Bool("force"), quiet: c.Bool("quiet"), shown: c.Bool("progress"),
 		model: c.String("model"), endpoint: c.String("endpoint"), prompt: c.String("prompt"),
-		workers: c.Int("workers"), requests: c.Int64("requests"), serverBlock: c.Int64("server-block"), seed: c.Int64("seed"), chunks: c.String("chunks")}
+		workers: c.Int("workers"), requests: c.Int64("requests"), serverBlock: c.Int64("server-block"), seed: c.Int64("seed"), chunks: c.String("chunks"),
+		timeout: c.Duration("timeout")}
 	if c.NArg() > 1 {
 		return nil, cli.WithHint(cli.Usagef("got %d inputs, want one schedule", c.NArg()), "cat joins schedules: cat monday tuesday | replay")
 	}
 	o.input = c.Args().First()
+	if err := o.checkEnds(c); err != nil {
+		return nil, err
+	}
 	if o.quiet && o.shown {
 		return nil, cli.Usagef("--progress: cannot stand beside --quiet")
 	}

@@ -35,8 +35,7 @@ func action(c *ucli.Context) (err error) {
 	ctx, stderr := cli.Context(c), cli.Stderr(c)
 	warn := func(format string, a ...any) { cli.Warnf(stderr, "replay", format, a...) }
 
-	// A signal ends the load, not the reading: what was not sent still gets its rows.
-	in, err := pipe.Open(context.WithoutCancel(ctx), o.input, cli.Stdin(c))
+	in, err := o.openInput(ctx, cli.Stdin(c))
 	if err != nil {
 		return err
 	}
@@ -94,7 +93,7 @@ func action(c *ucli.Context) (err error) {
 // drive replays with everything in place, and says how it went.
 func (o *options) drive(ctx context.Context, c *ucli.Context, reader *schedule.Reader, again drive.Again, exe string, found *preflight.Findings, warn func(string, ...any)) error {
 	stderr := cli.Stderr(c)
-	out := &output{ctx: context.WithoutCancel(ctx), o: o, stdout: cli.Stdout(c)}
+	out := &output{ctx: ctx, o: o, stdout: cli.Stdout(c)}
 	line := &progress.Line{W: stderr, Terminal: cli.IsTerminal(stderr), Workers: o.workers}
 	d := drive.Options{
 		Schedule: reader, Again: again, Executable: exe, Workers: o.workers, Setup: o.setup(found.Model), Requests: o.requests, ServerBlock: o.serverBlock, Grace: o.grace,
@@ -173,7 +172,7 @@ func openSchedule(ctx context.Context, in io.Reader, place string) (*schedule.Re
 		o.err = cli.Guard(func() error {
 			plain, _, err := codec.NewReader(in)
 			if err != nil {
-				return fmt.Errorf("%s: %w", place, err)
+				return pipe.At(place, err)
 			}
 			o.r, err = schedule.NewReader(plain, place)
 			return err
@@ -208,43 +207,4 @@ func descriptors(warn func(string, ...any)) {
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) == nil && l.Cur < fewFiles {
 		warn("%d open files allowed, want at least %d: a worker fails with about %d requests in flight; raise it with ulimit -n", l.Cur, fewFiles, max(int64(l.Cur)-32, 0))
 	}
-}
-
-// output is the run's output: opened late, and its bytes counted.
-type output struct {
-	ctx    context.Context
-	o      *options
-	stdout io.Writer
-	out    *pipe.Output
-	n      int64
-}
-
-func (w *output) open() (io.Writer, error) {
-	out, err := pipe.Create(w.ctx, w.o.output, w.stdout, pipe.Options{Binary: true, Force: w.o.force, InPlace: true})
-	if err != nil {
-		return nil, err
-	}
-	w.out = out
-	return w, nil
-}
-
-func (w *output) Write(p []byte) (int, error) {
-	n, err := w.out.Write(p)
-	w.n += int64(n)
-	return n, err
-}
-
-func (w *output) spool() (*drive.Spool, error) {
-	beside := ""
-	if st, err := os.Stat(w.o.output); err == nil && st.Mode().IsRegular() {
-		beside = w.o.output
-	}
-	return drive.OpenSpool(beside)
-}
-
-func (w *output) finish(err error) error {
-	if w.out == nil {
-		return err
-	}
-	return w.out.Finish(err)
 }

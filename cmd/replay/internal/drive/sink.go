@@ -112,7 +112,10 @@ type Spool struct {
 	Close func(appended bool)
 }
 
-// OpenSpool opens a spool: output + ".client" beside a run that is a file, so that a
+// SpoolName is where the client rows of a run in the file output wait.
+func SpoolName(output string) string { return output + ".client" }
+
+// OpenSpool opens a spool: SpoolName(output) beside a run that is a file, so that a
 // killed run keeps its evidence, else (output "") a file without a name.
 func OpenSpool(output string) (*Spool, error) {
 	if output == "" {
@@ -123,7 +126,7 @@ func OpenSpool(output string) (*Spool, error) {
 		os.Remove(f.Name())
 		return &Spool{f, func(bool) { f.Close() }}, nil
 	}
-	name := output + ".client"
+	name := SpoolName(output)
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return nil, fmt.Errorf("spool of client rows: %w", err)

@@ -246,7 +246,7 @@ func mkgpu(name string) error {
 	}
 	for s := int64(-5); s <= 60; s++ {
 		if err := w.Samples([]gpu.Sample{{WallNS: 1e18 + s*1e9, MonotonicNS: epoch + s*1e9, IntervalNS: formats.Some(1e9), Host: "lab", Source: "nvml",
-			UUID: "GPU-1", Name: "NVIDIA H200", UtilizationPPM: formats.Some(970_000), PowerMW: formats.Some(400_000), EnergyMJ: formats.Some(1e6 + s*400_000)}}); err != nil {
+			UUID: "GPU-1", Name: "NVIDIA H200", UtilizationPPM: formats.Some(970_000), PowerMW: formats.Some(400_000), EnergyMJ: formats.Some(1e7 + s*400_000)}}); err != nil {
 			return err
 		}
 	}

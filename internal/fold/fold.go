@@ -34,6 +34,7 @@ type Options struct {
 	WarmupNS   formats.Int     // replaces the warm-up of the run's header
 	Window     *Span           // replaces the whole rule for the window
 	SLO        []slo.Objective // what a request has to meet to be good; none: good requests are not counted
+	GPUs       int             // so many inputs at the end have to be gpu streams
 }
 
 // DefaultMaxColumns is the number of requests up to which a summary carries columns.
@@ -68,6 +69,11 @@ func Run(ctx context.Context, inputs []Input, o Options) (*summary.Summary, erro
 					Help: "a summary is read alone; give the runs themselves, they fold together"}
 			}
 			return alone(opened[i], o)
+		}
+	}
+	for i := len(inputs) - o.GPUs; i < len(inputs); i++ {
+		if kinds[i] != kindGPU {
+			return nil, &formats.SyntaxError{Place: inputs[i].Name, What: "kind", Got: kinds[i], Want: "a gpu stream"}
 		}
 	}
 	if !slices.Contains(kinds, kindRun) {

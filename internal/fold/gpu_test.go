@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"hydrant/formats"
@@ -58,7 +59,7 @@ func ramp(t int64, s *gpu.Sample) {
 		s.UtilizationPPM = some(900_000)
 	}
 	s.TemperatureC = some(40 + t/(10*second))
-	s.ThrottlePowerNS = some(t / 4)
+	s.ThrottlePowerNS = some((t + 60*second) / 4)
 }
 
 // timedRun is a run whose window is exactly 10 s to 40 s.
@@ -163,6 +164,34 @@ func TestGPURefused(t *testing.T) {
 	}
 	if e := scalarOf(t, s, "energy"); e.Evidence != "trapezoid of power" || math.Abs(value(e.Value)-3750) > 10 {
 		t.Errorf("energy %v by %q; want 3750 by the trapezoid", value(e.Value), e.Evidence)
+	}
+}
+
+// Values that no device has are damage, and no mean is taken of them.
+func TestSamplesRefused(t *testing.T) {
+	b, o := timedRun(t)
+	for want, set := range map[string]func(s *gpu.Sample){
+		`utilization_ppm: got "1000001", want 0 to 1000000`: func(s *gpu.Sample) { s.UtilizationPPM = some(1_000_001) },
+		`memory_activity_ppm: got "-1"`:                     func(s *gpu.Sample) { s.MemoryActivityPPM = some(-1) },
+		`power_mw: got "-5", want 0 to 9007199254740992`:    func(s *gpu.Sample) { s.PowerMW = some(-5) },
+		`power_mw: got "4611686018427387904"`:               func(s *gpu.Sample) { s.PowerMW = some(1 << 62) },
+		`energy_mj: got "9223372036854775807"`:              func(s *gpu.Sample) { s.EnergyMJ = some(1<<63 - 1) },
+		`memory_used_bytes: got "9223372036854775807"`:      func(s *gpu.Sample) { s.MemoryUsedBytes = some(1<<63 - 1) },
+		`interval_ns: got "-1"`:                             func(s *gpu.Sample) { s.IntervalNS = some(-1) },
+		`index: got "-1"`:                                   func(s *gpu.Sample) { s.Index = -1 },
+		`temperature_c: got "-274", want -273 to`:           func(s *gpu.Sample) { s.TemperatureC = some(-274) },
+		`nvlink_rx_bytes: got "-1"`:                         func(s *gpu.Sample) { s.NVLinkRxBytes = some(-1) },
+		`sampler_missed: got "-1"`:                          func(s *gpu.Sample) { s.SamplerMissed = some(-1) },
+	} {
+		samples := sampled("u0", 0, 0, 50*second, second, func(at int64, s *gpu.Sample) {
+			if at == 30*second {
+				set(s)
+			}
+		})
+		err := fails(t, o, b, watch(t, gpu.Header{BootID: "boot"}, samples))
+		if !strings.HasPrefix(err.Error(), "b: sample of device ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
 	}
 }
 

@@ -77,11 +77,11 @@ var scalarTable = [...]scalar{
 
 	// load delivered
 	{"sent_share", "share", "sent rows/|P|"},
-	{"late_share_1ms", "share", "rows of P with send_lag > 1 ms"},
-	{"late_share_2ms", "share", "rows of P with send_lag > 2 ms"},
-	{"late_share_5ms", "share", "rows of P with send_lag > 5 ms"},
-	{"late_share_10ms", "share", "rows of P with send_lag > 10 ms"},
-	{"late_share_50ms", "share", "rows of P with send_lag > 50 ms"},
+	{"late_share_1ms", "share", "rows of P with send_lag > 1 ms/those with a send_lag"},
+	{"late_share_2ms", "share", "rows of P with send_lag > 2 ms/those with a send_lag"},
+	{"late_share_5ms", "share", "rows of P with send_lag > 5 ms/those with a send_lag"},
+	{"late_share_10ms", "share", "rows of P with send_lag > 10 ms/those with a send_lag"},
+	{"late_share_50ms", "share", "rows of P with send_lag > 50 ms/those with a send_lag"},
 	{"rate_ratio", "ratio", "rows with s in W/rows with u in W, s = conn_asked_ns − min(send_lag, 10 ms)"},
 	{"window_count", "windows", "sub-windows of W with at least 20 planned rows"},
 	{"window_width_s", "s", "their width: 1 s, doubled until the mean planned count is at least 20"},

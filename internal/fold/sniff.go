@@ -54,11 +54,14 @@ func classify(r io.Reader, place string) ([]byte, string, error) {
 	switch {
 	case len(head) == 0:
 		return nil, "", &formats.TruncatedError{Place: place, Want: "a run, a gpu stream or a summary"}
+	case bytes.HasPrefix(text, []byte(`{"sched`)):
+		return nil, "", &formats.SyntaxError{Place: place, What: "kind", Got: "a schedule", Want: "a run, a gpu stream or a summary", Help: notRun}
 	case len(text) > 0 && text[0] == '{':
 		return head, kindSummary, nil
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		return nil, "", &formats.SyntaxError{Place: place, What: "kind", Got: "zstd", Want: "a run, a gpu stream or a summary",
-			Help: "a schedule is not a run: give it to replay; anything else, decompress it first"}
+		return nil, "", &formats.SyntaxError{Place: place, What: "kind", Got: "zstd", Want: "a run, a gpu stream or a summary", Help: notRun}
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		return nil, "", &formats.SyntaxError{Place: place, What: "kind", Got: "gzip", Want: "a run, a gpu stream or a summary", Help: notRun}
 	case bytes.HasPrefix([]byte{0xff, 0xff, 0xff, 0xff}, head[:min(4, len(head))]) && len(head) < 8:
 		return nil, "", &formats.TruncatedError{Place: place, Want: "the first message of an Arrow stream"}
 	case !bytes.HasPrefix(head, []byte{0xff, 0xff, 0xff, 0xff}):
@@ -84,6 +87,9 @@ func classify(r io.Reader, place string) ([]byte, string, error) {
 	return nil, "", &formats.SyntaxError{Place: place, What: "kind", Got: "an Arrow stream without a header of ours", Want: "a run or a gpu stream",
 		Help: "a table rewritten by another program has lost its header; give the file that replay wrote"}
 }
+
+// notRun is the next step for what is known to be no run.
+const notRun = "a schedule is not a run: give it to replay; anything else, decompress it first"
 
 // fill appends up to n bytes of r; a shorter input is not an error here.
 func fill(head []byte, r io.Reader, n int) ([]byte, error) {

@@ -11,7 +11,7 @@ import (
 func (o *options) note() {
 	onOff := map[bool]string{true: "on", false: "off"}
 	m := map[string]string{
-		"endpoint": o.endpoint, "prompt": o.prompt, "stream": onOff[o.stream], "pin-output": onOff[o.pin], "preflight": onOff[o.preflight],
+		"engine": o.engine, "endpoint": o.endpoint, "prompt": o.prompt, "stream": onOff[o.stream], "pin-output": onOff[o.pin], "preflight": onOff[o.preflight],
 		"workers": strconv.Itoa(o.workers), "warmup": o.warmup.String(), "grace": o.grace.String(), "spin": o.spin.String(), "nice": strconv.Itoa(o.nice),
 		"connect-timeout": o.connect.String(), "first-byte-timeout": o.firstByte.String(), "idle-timeout": o.idle.String(), "total-timeout": o.total.String(),
 		"chunks": o.chunks, "server-block": strconv.FormatInt(o.serverBlock, 10), "seed": strconv.FormatInt(o.seed, 10),

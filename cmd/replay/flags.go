@@ -20,7 +20,7 @@ const (
 // flags lists the flags of replay; options reads each of them.
 func flags() []ucli.Flag {
 	own := []ucli.Flag{
-		&ucli.StringSliceFlag{Name: "url", Category: ofTarget, Usage: "send to the server at `URL`, without /v1; may be repeated, a session keeps one"},
+		&ucli.StringSliceFlag{Name: "url", Category: ofTarget, Usage: "send to the server at `URL`, without /v1, or unix:/PATH; may be repeated, a session keeps one"},
 		&ucli.StringFlag{Name: "sim", Category: ofTarget, Usage: "start the simulated server that `SPEC` describes and send to it"},
 		&ucli.BoolFlag{Name: "null", Category: ofTarget, Usage: "start a server that answers at once and send to it"},
 		&ucli.StringFlag{Name: "model", Category: ofTarget, Usage: "ask for `NAME`", DefaultText: "the server's only one, else the line's"},
@@ -28,6 +28,7 @@ func flags() []ucli.Flag {
 		&ucli.StringFlag{Name: "api-key-env", Category: ofTarget, Usage: "send the value of environment variable `NAME` as bearer token"},
 		&ucli.StringFlag{Name: "ca-file", Category: ofTarget, Usage: "trust the certificate authorities in `FILE` (PEM) besides the system's"},
 		&ucli.BoolFlag{Name: "http2", Category: ofTarget, Usage: "speak HTTP/2 with servers that offer it (https only); requests then share connections"},
+		&ucli.StringFlag{Name: "engine", Category: ofTarget, Value: "auto", Usage: "send with `auto|epoll|http`: epoll where it can (Linux, http:// and unix:), else net/http"},
 		&ucli.StringFlag{Name: "preflight", Category: ofTarget, Value: "on", Usage: "`on|off`: look at the server before any load"},
 
 		&ucli.StringFlag{Name: "endpoint", Category: ofRequests, Value: "chat", Usage: "speak `chat|completions`"},

@@ -41,6 +41,7 @@ type options struct {
 	header    http.Header
 	ca        []byte // certificate authorities, PEM
 	http2     bool
+	engine    string // effective
 	preflight bool
 
 	endpoint string
@@ -99,7 +100,7 @@ func parse(c *ucli.Context) (*options, error) {
 	if o.quiet && o.shown {
 		return nil, cli.Usagef("--progress: cannot stand beside --quiet")
 	}
-	for _, step := range []func(*ucli.Context) error{o.parseTarget, o.parseRequest, o.parseLoad, o.parseTiming, o.parseLimits, o.parseAbout} {
+	for _, step := range []func(*ucli.Context) error{o.parseTarget, o.parseEngine, o.parseRequest, o.parseLoad, o.parseTiming, o.parseLimits, o.parseAbout} {
 		if err := step(c); err != nil {
 			return nil, err
 		}
@@ -180,9 +181,15 @@ func (o *options) parseTLS(c *ucli.Context) error {
 
 // baseURL checks a target and leaves off what every endpoint's path begins with.
 func baseURL(s string) (string, error) {
+	if socket, ok := strings.CutPrefix(s, "unix:"); ok {
+		if !strings.HasPrefix(socket, "/") || strings.Contains(socket, ":/") {
+			return "", cli.Usagef("--url: got %q, want unix:/PATH of a socket", s)
+		}
+		return wire.UnixURL(socket), nil
+	}
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return "", cli.Usagef("--url: got %q, want http://HOST:PORT or https://HOST:PORT, with a path before /v1 at most", s)
+		return "", cli.Usagef("--url: got %q, want http://HOST:PORT or https://HOST:PORT, with a path before /v1 at most, or unix:/PATH", s)
 	}
 	if u.User != nil {
 		return "", cli.WithHint(cli.Usagef("--url: got a user name or password, want none"), "the command line is visible to everybody; use --header-file or --api-key-env")

@@ -128,24 +128,18 @@ const lagLimit = 10 * time.Millisecond
 
 // advise warns of what will cost the verdict.
 func (o *options) advise(r *drive.Result, warn func(string, ...any)) {
-	if r.LagP99 > lagLimit {
+	if reached := o.reached(r); reached != "" && r.LagP99 > lagLimit {
+		warn("lag p99 %s, limit %s: requests waited for %s; raise it or lower the rate, or ask for a closed loop (--closed)", r.LagP99.Round(100*time.Microsecond), lagLimit, reached)
+	} else if r.LagP99 > lagLimit {
 		warn("lag p99 %s, limit %s: the generator is late; add --workers (%d of %d CPUs used) or lower the rate",
 			r.LagP99.Round(100*time.Microsecond), lagLimit, min(o.workers, host.Usable()), host.Usable())
 	}
-	if o.concurrency > r.Planned {
-		warn("%d requests are fewer than --concurrency %d: at most %d were in flight", r.Planned, o.concurrency, r.MostRequests)
-	}
-	if o.loop && r.Passes == 1 {
-		warn("--loop had no effect: the plan ended in the first pass over the schedule")
-	}
-	if r.Literal {
-		warn("--loop repeated text that stands in the schedule: a server with a prefix cache has seen it before")
-	}
+	o.adviseCaps(r, warn)
 }
 
 // setup is what every worker is told.
 func (o *options) setup(model string) link.Setup {
-	return link.Setup{Timing: o.timing, Concurrency: o.concurrency, Sessions: o.sessions, RampNS: int64(o.ramp), Released: o.released(), GOMAXPROCS: workerProcs, URLs: o.urls, Endpoint: o.endpoint, Prompt: o.prompt, Model: model, Stream: o.stream, PinOutput: o.pin,
+	return link.Setup{Engine: o.engine, Timing: o.timing, Concurrency: o.concurrency, Sessions: o.sessions, RampNS: int64(o.ramp), Released: o.released(), GOMAXPROCS: workerProcs, URLs: o.urls, Endpoint: o.endpoint, Prompt: o.prompt, Model: model, Stream: o.stream, PinOutput: o.pin,
 		Chunks: o.chunks == "full", Header: o.header, CA: o.ca, HTTP2: o.http2, Seed: o.seed, ConnectNS: int64(o.connect), FirstByteNS: int64(o.firstByte), IdleNS: int64(o.idle),
 		TotalNS: int64(o.total), DurationNS: int64(o.duration), GraceNS: int64(o.grace), CancelPPM: o.cancel.ppm, CancelNS: int64(o.cancel.after), SpinNS: int64(o.spin), Nice: o.nice}
 }
@@ -156,7 +150,7 @@ func (o *options) runHeader(schedule []byte, found *preflight.Findings) format.H
 		targets[i] = preflight.Redact(u)
 	}
 	return format.Header{Build: cli.Build(), Schedule: schedule, Target: targets, Endpoint: o.endpoint, Model: found.Model, Server: found.Server,
-		Streaming: o.stream, Engine: "http", Prompt: o.prompt, Timing: o.timing, Flags: o.effective, Seed: o.seed, Workers: o.workers,
+		Streaming: o.stream, Engine: o.engine, Prompt: o.prompt, Timing: o.timing, Flags: o.effective, Seed: o.seed, Workers: o.workers,
 		ChunkLists: o.chunks, WarmupNS: int64(o.warmup), RampNS: int64(o.ramp), Calibration: "off", Host: host.Facts(), Labels: o.labels, ServerConfig: o.config}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"hydrant/cmd/replay/internal/drive"
 	"hydrant/cmd/replay/internal/worker"
 	"hydrant/internal/cli"
 )
@@ -70,4 +71,33 @@ func (o *options) parseTiming(c *ucli.Context) error {
 // the schedule's times do not say what is due by then.
 func (o *options) released() bool {
 	return o.duration > 0 && (o.timing == worker.Asap || o.timing == worker.Think)
+}
+
+// reached names a cap of an open loop that was reached, so that requests waited for it.
+func (o *options) reached(r *drive.Result) string {
+	switch {
+	case o.timing == worker.Asap:
+		return ""
+	case o.concurrency > 0 && r.MostRequests >= o.concurrency:
+		return "--concurrency " + strconv.FormatInt(o.concurrency, 10)
+	case o.sessions > 0 && r.MostSessions >= o.sessions:
+		return "--sessions " + strconv.FormatInt(o.sessions, 10)
+	}
+	return ""
+}
+
+// adviseCaps warns of caps and loops that had no effect, and of one that had a wrong one.
+func (o *options) adviseCaps(r *drive.Result, warn func(string, ...any)) {
+	switch {
+	case o.concurrency > r.Planned:
+		warn("%d requests are fewer than --concurrency %d: at most %d were in flight", r.Planned, o.concurrency, r.MostRequests)
+	case o.timing == worker.Asap && o.concurrency > r.MostRequests:
+		warn("at most %d requests were in flight, fewer than --concurrency %d: the schedule has no more that wait for nothing", r.MostRequests, o.concurrency)
+	}
+	if o.loop && r.Passes == 1 {
+		warn("--loop had no effect: the plan ended in the first pass over the schedule")
+	}
+	if r.Literal {
+		warn("--loop repeated text that stands in the schedule: a server with a prefix cache has seen it before")
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"hydrant/cmd/replay/internal/link"
 	"hydrant/cmd/replay/internal/worker"
 	"hydrant/formats/run"
+	"hydrant/internal/cli"
 )
 
 // How far the parent reads ahead. Workers need the time to build bodies; the counts
@@ -28,9 +29,14 @@ const (
 	primeTime = 2 * time.Second        // for the first lines to come through a pipe, from the first on
 	readyTime = time.Minute            // for their bodies to be built
 	startLead = 200 * time.Millisecond // from the order to start to the epoch
+	stuckLook = 100 * time.Millisecond // between two looks at sessions that may be stuck
 	restTime  = 5 * time.Second        // to read the rest of the schedule after a stop
 	restIdle  = time.Second            // without a line: the pipe has gone quiet
 )
+
+// stuckLooks is how many looks in a row find stuck what is: jobs on their way to a worker
+// take less.
+const stuckLooks = 50
 
 // prime gives the workers what is due first and waits until it is prepared, so that no
 // request is late because of the start. A fault found here ends the run before any
@@ -214,11 +220,13 @@ func (d *drive) window() (lines, bytes int64) {
 // ended instead.
 func (d *drive) gate(l *line) bool {
 	most, mostBytes := d.window()
+	stuck := 0 // looks at sessions that nothing is left to do for
 	for {
 		d.mu.Lock()
 		now, lines, bytes := d.now(), d.ledger.waiting, d.ledger.bytes
 		d.mu.Unlock()
 		wait := time.Duration(-1) // until something moves
+		full := lines >= most || bytes >= mostBytes
 		switch {
 		case d.stopping():
 			return false
@@ -236,6 +244,17 @@ func (d *drive) gate(l *line) bool {
 			return true
 		case l.at.Valid:
 			wait = time.Duration(l.at.V - now)
+		}
+		if n := d.o.Setup.Sessions; n > 0 && full {
+			// The open sessions may go on with lines that are not read yet, and those before
+			// them wait for the open sessions to end.
+			if wait = stuckLook; !d.slots.Stuck(worker.Sessions, n) {
+				stuck = 0
+			} else if stuck++; stuck > stuckLooks {
+				d.fail(cli.WithHint(fmt.Errorf("--sessions %d: the next lines of the open sessions lie further ahead than the %d lines (%d MiB) that may wait", n, lines, bytes>>20),
+					"raise --sessions, or cut the schedule into parts"))
+				return false
+			}
 		}
 		var timer *time.Timer
 		var after <-chan time.Time

@@ -2,11 +2,18 @@ package link
 
 import "hydrant/formats/run"
 
+// The engines.
+const (
+	Epoll = "epoll"
+	HTTP  = "http"
+)
+
 // Setup is all a worker needs to know before its first job. It travels over the pipe
 // and not as arguments, because it may hold secrets.
 type Setup struct {
 	Worker     int // number of this worker, from 0
 	GOMAXPROCS int
+	Engine     string   // Epoll or HTTP
 	URLs       []string // base URLs; a session keeps one
 	Endpoint   string   // chat, completions, …
 	Prompt     string   // tokens or text

@@ -132,9 +132,10 @@ func models(body []byte) (ids []string, ok bool) {
 
 // asker asks small questions.
 type asker struct {
-	o    Options
-	http *http.Client
-	peer string // address of the last connection
+	o      Options
+	http   *http.Client
+	socket string // path of the Unix socket being asked; "": TCP
+	peer   string // address of the last connection
 }
 
 func newAsker(o Options) (*asker, error) {
@@ -144,6 +145,9 @@ func newAsker(o Options) (*asker, error) {
 		return nil, err
 	}
 	t := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if c.socket != "" {
+			network, addr = "unix", c.socket
+		}
 		conn, err := (&net.Dialer{Timeout: o.Connect}).DialContext(ctx, network, addr)
 		if err == nil {
 			c.peer = conn.RemoteAddr().String()
@@ -161,7 +165,16 @@ func (c *asker) get(ctx context.Context, url string) (status int, body []byte, e
 		ctx, cancel = context.WithTimeout(ctx, 3*c.o.Connect)
 		defer cancel()
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	ask := url
+	socket, rest, ok := wire.SplitUnix(url)
+	if ok {
+		ask = rest
+	}
+	if c.socket != socket { // kept connections go by the host, which all sockets share
+		c.http.CloseIdleConnections()
+		c.socket = socket
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, ask, nil)
 	if err != nil {
 		return 0, nil, fmt.Errorf("%s: %w", Redact(url), err)
 	}
@@ -188,7 +201,9 @@ func unreachable(target string, err error, limit time.Duration) error {
 		err = u.Err
 	}
 	place := Redact(target)
-	if p, e := url.Parse(target); e == nil {
+	if socket, _, ok := wire.SplitUnix(target); ok {
+		place = "unix:" + socket
+	} else if p, e := url.Parse(target); e == nil {
 		place = p.Scheme + "://" + p.Host
 	}
 	var dns *net.DNSError
@@ -219,6 +234,9 @@ func refused(base string, status int) error {
 
 // Redact returns a URL without the password it may hold.
 func Redact(s string) string {
+	if socket, _, ok := wire.SplitUnix(s); ok {
+		return "unix:" + socket
+	}
 	u, err := url.Parse(s)
 	if err != nil {
 		return "the URL"

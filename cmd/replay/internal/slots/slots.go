@@ -22,11 +22,13 @@ import (
 const Pools = 2
 
 // Words of a pool, each a cache line of its own: how many slots are held, the most ever
-// held, and for every process how many it holds and what its earliest waiter is.
+// held, how much there is to do for those that hold one, and for every process how many
+// it holds and what its earliest waiter is.
 const (
 	wordUsed  = 0
 	wordPeak  = 1
-	wordFirst = 2 // of process 0
+	wordWork  = 2
+	wordFirst = 3 // of process 0
 	perMember = 2
 	line      = 64
 )
@@ -92,6 +94,12 @@ func (m *Memory) at(pool, word int) *atomic.Int64 {
 
 // Peak returns the most slots of a pool that were ever held at once.
 func (m *Memory) Peak(pool int) int64 { return m.at(pool, wordPeak).Load() }
+
+// Stuck reports whether limit slots of a pool are held and there is nothing to do for
+// those that hold them.
+func (m *Memory) Stuck(pool int, limit int64) bool {
+	return m.at(pool, wordUsed).Load() >= limit && m.at(pool, wordWork).Load() == 0
+}
 
 // Waiting reports whether a process waits for a slot of any pool.
 func (m *Memory) Waiting(member int) bool {
@@ -166,6 +174,9 @@ func (p *Pool) Free() {
 	p.held(p.self).Add(-1)
 	p.m.at(p.pool, wordUsed).Add(-1)
 }
+
+// Work counts n more, or fewer, things to do for those that hold slots.
+func (p *Pool) Work(n int) { p.m.at(p.pool, wordWork).Add(int64(n)) }
 
 // Wait says since when the earliest waiter of this process waits; None: nobody does.
 // Who says so takes once more afterwards, or a slot freed meanwhile is missed.

@@ -46,6 +46,23 @@ func TestTheCapHoldsOverProcesses(t *testing.T) {
 	}
 }
 
+func TestStuck(t *testing.T) {
+	a, b, m := pair(t, 2)
+	a.Take(0)
+	if m.Stuck(0, 2) {
+		t.Error("stuck with a free slot")
+	}
+	b.Take(1)
+	b.Work(3)
+	if m.Stuck(0, 2) {
+		t.Error("stuck with work to do")
+	}
+	b.Work(-3)
+	if !m.Stuck(0, 2) {
+		t.Error("not stuck with all slots held and nothing to do")
+	}
+}
+
 func TestSlotsAreSharedEvenly(t *testing.T) {
 	a, b, m := pair(t, 4)
 	for range 4 {

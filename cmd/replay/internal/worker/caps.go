@@ -61,6 +61,9 @@ func (b *board) joinLocked(f *flight) {
 		b.trees[r.Session] = t
 	}
 	t.lines++
+	if t.open {
+		b.sessions.Work(1)
+	}
 	t.last = t.last || r.Last
 }
 
@@ -78,6 +81,9 @@ func (b *board) leaveLocked(f *flight) {
 		return
 	}
 	t.lines--
+	if t.open {
+		b.sessions.Work(-1)
+	}
 	b.closeLocked(session, t)
 }
 
@@ -160,6 +166,7 @@ func (b *board) fillLocked() {
 			}
 			t := heap.Pop(&b.gate).(waitingTree).tree
 			t.open = true
+			b.sessions.Work(t.lines)
 			for _, f := range t.waiting {
 				if !f.gone {
 					heap.Push(&b.line, waitingFlight{b.key(f), f})

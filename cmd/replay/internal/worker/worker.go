@@ -69,7 +69,7 @@ func Main(in io.Reader, out io.Writer) error {
 	if err == nil {
 		defer warm.Close()
 	}
-	w, err := newWorker(s, link.NewWriter(out), func(o wire.Options) wire.Engine { return wire.NewHTTP(o) })
+	w, err := newWorker(s, link.NewWriter(out), engineOf(s.Engine))
 	if err != nil {
 		return err
 	}
@@ -87,6 +87,14 @@ func Main(in io.Reader, out io.Writer) error {
 	return w.run(frames, first)
 }
 
+// engineOf returns what makes the engine of that name.
+func engineOf(name string) func(wire.Options) (wire.Engine, error) {
+	if name == link.Epoll {
+		return wire.NewEpoll
+	}
+	return func(o wire.Options) (wire.Engine, error) { return wire.NewHTTP(o), nil }
+}
+
 // worker is the state of a worker process.
 type worker struct {
 	setup     link.Setup
@@ -97,7 +105,7 @@ type worker struct {
 	board     *board
 	composer  *composer
 	engine    wire.Engine
-	newEngine func(wire.Options) wire.Engine
+	newEngine func(wire.Options) (wire.Engine, error)
 	counters  wire.Counters
 	trust     *tls.Config
 	tally     tally
@@ -115,7 +123,7 @@ type worker struct {
 	broken  chan error // why the process cannot go on
 }
 
-func newWorker(s link.Setup, out *link.Writer, engine func(wire.Options) wire.Engine) (*worker, error) {
+func newWorker(s link.Setup, out *link.Writer, engine func(wire.Options) (wire.Engine, error)) (*worker, error) {
 	w := &worker{setup: s, out: out, newEngine: engine, rows: newRows(out), stamps: newStamps(out),
 		wakes: make(chan struct{}, 1), quit: make(chan struct{}), broken: make(chan error, 16)}
 	w.queue = pace.New[*flight](w.now, w.sleep, w.ring)
@@ -223,7 +231,7 @@ func (w *worker) listen(frames *link.Reader) error {
 		case link.KindStart:
 			var s link.Start
 			if err = json.Unmarshal(payload, &s); err == nil {
-				w.start(s.Epoch)
+				err = w.start(s.Epoch)
 			}
 		case link.KindStop:
 			var s link.Stop
@@ -244,13 +252,13 @@ func (w *worker) listen(frames *link.Reader) error {
 }
 
 // start sets the clock and begins to dispatch.
-func (w *worker) start(e run.Epoch) {
+func (w *worker) start(e run.Epoch) (err error) {
 	if w.clock.Load() != nil {
-		return
+		return nil
 	}
 	c := clock.New(e)
 	w.epoch = e
-	w.engine = w.newEngine(wire.Options{
+	w.engine, err = w.newEngine(wire.Options{
 		Clock:            c,
 		ConnectTimeout:   time.Duration(w.setup.ConnectNS),
 		FirstByteTimeout: time.Duration(w.setup.FirstByteNS),
@@ -262,6 +270,9 @@ func (w *worker) start(e run.Epoch) {
 		TLS:              w.trust,
 		HTTP2:            w.setup.HTTP2,
 	})
+	if err != nil {
+		return fmt.Errorf("worker: %w", err)
+	}
 	w.clock.Store(&c)
 	if d := w.setup.DurationNS; d > 0 {
 		time.AfterFunc(time.Duration(d-c.Now()), w.endDuration)
@@ -277,6 +288,7 @@ func (w *worker) start(e run.Epoch) {
 	w.background(w.ramp)
 	w.board.begin()
 	w.queue.Start()
+	return nil
 }
 
 // measure starts the client rows and the probes.

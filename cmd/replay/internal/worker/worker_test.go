@@ -71,7 +71,7 @@ func employ(t *testing.T, s link.Setup, do func(ctx context.Context, p *wire.Pre
 	t.Helper()
 	in, toWorker := io.Pipe()
 	fromWorker, out := io.Pipe()
-	w, err := newWorker(s, link.NewWriter(out), func(o wire.Options) wire.Engine { return &engine{clock: o.Clock, fault: o.Fault, do: do} })
+	w, err := newWorker(s, link.NewWriter(out), func(o wire.Options) (wire.Engine, error) { return &engine{clock: o.Clock, fault: o.Fault, do: do}, nil })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,6 +107,29 @@ func TestRowsRefused(t *testing.T) {
 			t.Errorf("%v; want %s", err, c.want)
 		}
 	}
+	// Two columns on two origins agree with no run.
+	took := run.End{Status: run.Complete, Planned: 6, Detail: run.Detail{Totals: run.Totals{DurationNS: 10 * second}}}
+	for _, c := range []struct {
+		change func(q *run.Request)
+		want   string
+	}{
+		{func(q *run.Request) { q.LastTokenNS, q.EndNS = some(86_400*second), some(86_400*second) }, `a: request 3: last_token_ns: got "86400000000000", want a time in the run, which took 10000000000 ns`},
+		{func(q *run.Request) { q.WriteDoneNS = some(11*second + 1) }, `a: request 3: write_done_ns: got "11000000001"`},
+		{func(q *run.Request) { q.ConnAskedNS = some(-2 * second) }, `a: request 3: conn_asked_ns: got "-2000000000", want a time from the epoch on`},
+	} {
+		rows := randomRows(52, 6)
+		for i := range rows {
+			rows[i].DueNS, rows[i].ScheduledNS = some(second), some(second)
+		}
+		c.change(&rows[3])
+		if err := fails(t, Options{}, encode(t, testHeader(), rows, nil, took, 10)); !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v; want %s", err, c.want)
+		}
+	}
+	late := []run.Client{{TNS: 3600 * second, Worker: 4}}
+	if err := fails(t, Options{}, encode(t, testHeader(), randomRows(52, 6), late, took, 10)); !strings.Contains(err.Error(), `a: client row of worker 4: t_ns: got "3600000000000", want a time in the run`) {
+		t.Errorf("%v; want the late client row", err)
+	}
 	bad := []run.Client{{TNS: 5, Worker: 0, IntervalNS: some(1), CPUUserNS: some(-1)}}
 	if err := fails(t, Options{}, encode(t, testHeader(), nil, bad, run.End{}, 10)); !strings.Contains(err.Error(), `cpu_user_ns: got "-1"`) {
 		t.Errorf("%v; want the negative CPU time", err)

@@ -25,6 +25,7 @@ type fold struct {
 	parts   []*part
 	clients []client
 	order   order // of stamps, counted while reading
+	latest  latest
 	inputs  []summary.Input
 	notes   []string
 
@@ -50,6 +51,9 @@ type fold struct {
 	sortedX             []int64
 	above               []bool
 }
+
+// clientTime is the column of the client table that holds its times.
+const clientTime = "t_ns"
 
 // part is one part of a run.
 type part struct {
@@ -101,6 +105,7 @@ func (f *fold) readPart(ctx context.Context, place string, p *run.Part) error {
 	q := &part{place: place, raw: slices.Clone(p.HeaderJSON()), header: p.Header()}
 	at := int32(len(f.parts))
 	f.parts = append(f.parts, q)
+	f.latest = latest{}
 	for n := 0; ; n++ {
 		if n%4096 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -142,6 +147,7 @@ func (f *fold) readPart(ctx context.Context, place string, p *run.Part) error {
 		if err != nil {
 			return err
 		}
+		f.latest.see(k.t, int64(k.worker), clientTime)
 		f.clients = append(f.clients, k)
 	}
 	end, err := p.End()
@@ -149,6 +155,13 @@ func (f *fold) readPart(ctx context.Context, place string, p *run.Part) error {
 		return err
 	}
 	q.end = *end
+	if length := end.Detail.Totals.DurationNS; length > 0 && f.latest.at > length+clockSlack {
+		at := fmt.Sprintf("%s: request %d", place, f.latest.id)
+		if f.latest.name == clientTime {
+			at = fmt.Sprintf("%s: client row of worker %d", place, f.latest.id)
+		}
+		return &formats.SyntaxError{Place: at, What: f.latest.name, Got: fmt.Sprint(f.latest.at), Want: fmt.Sprintf("a time in the run, which took %d ns", length)}
+	}
 	f.inputs = append(f.inputs, summary.Input{Name: base(place), Kind: kindRun, SHA256: end.SHA256, Bytes: partBytes(end)})
 	return nil
 }

@@ -106,10 +106,20 @@ func (f *fold) take(q *run.Request, place string, part int32) (*rec, error) {
 		{"first_byte_ns", q.FirstByteNS}, {"first_event_ns", q.FirstEventNS}, {"first_token_kernel_ns", q.FirstTokenKernelNS},
 		{"first_token_ns", q.FirstTokenNS}, {"first_answer_kernel_ns", q.FirstAnswerKernelNS}, {"first_answer_ns", q.FirstAnswerNS},
 		{"last_token_kernel_ns", q.LastTokenKernelNS}, {"last_token_ns", q.LastTokenNS}, {"end_ns", q.EndNS}}
-	for _, t := range times {
-		if t.v.Valid && (t.v.V < -maxTime || t.v.V > maxTime) {
+	for i, t := range times {
+		if !t.v.Valid {
+			continue
+		}
+		if t.v.V < -maxTime || t.v.V > maxTime {
 			return bad(t.name, t.v.String(), "a time within 36 years of the epoch")
 		}
+		if i < unhappened {
+			continue
+		}
+		if t.v.V < -clockSlack {
+			return bad(t.name, t.v.String(), "a time from the epoch on")
+		}
+		f.latest.see(t.v.V, q.RequestID, t.name)
 	}
 	counts := [...]countField{{"turn", formats.Some(q.Turn), maxCount}, {"planned_input_tokens", q.PlannedInputTokens, maxTokens},
 		{"planned_output_tokens", q.PlannedOutputTokens, maxTokens}, {"expected_cached_tokens", q.ExpectedCachedTokens, maxTokens},
@@ -162,6 +172,26 @@ func (f *fold) take(q *run.Request, place string, part int32) (*rec, error) {
 	}
 	return r, nil
 }
+
+// unhappened is how many times of a row come before those that happened in the run:
+// what was planned may lie behind its end, a body may be ready before its start.
+const unhappened = 3
+
+// latest is the latest stamp of what happened in a part.
+type latest struct {
+	at, id int64
+	name   string
+}
+
+func (l *latest) see(at, id int64, name string) {
+	if at > l.at {
+		*l = latest{at, id, name}
+	}
+}
+
+// clockSlack is how far a stamp may lie outside of its run, ns. Columns on another
+// origin, such as Unix time or the start of the host, are further off.
+const clockSlack = second
 
 type timeField struct {
 	name string

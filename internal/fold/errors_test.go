@@ -107,6 +107,18 @@ func TestRowsRefused(t *testing.T) {
 			t.Errorf("%v; want %s", err, c.want)
 		}
 	}
+	for want, change := range map[string]func(h *run.Header){
+		`a: header: workers: got "-1", want a count of at most`: func(h *run.Header) { h.Workers = -1 },
+		`a: header: warmup_ns: got "-5"`:                        func(h *run.Header) { h.WarmupNS = -5 },
+		`a: header: warmup_ns: got "9223372036854775807"`:       func(h *run.Header) { h.WarmupNS = 1<<63 - 1 },
+		`a: header: ramp_ns: got "-1"`:                          func(h *run.Header) { h.RampNS = -1 },
+	} {
+		h := testHeader()
+		change(&h)
+		if err := fails(t, Options{}, encode(t, h, randomRows(52, 6), nil, run.End{}, 10)); !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
 	// Two columns on two origins agree with no run.
 	took := run.End{Status: run.Complete, Planned: 6, Detail: run.Detail{Totals: run.Totals{DurationNS: 10 * second}}}
 	for _, c := range []struct {

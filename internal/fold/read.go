@@ -106,6 +106,12 @@ func (f *fold) readPart(ctx context.Context, place string, p *run.Part) error {
 	at := int32(len(f.parts))
 	f.parts = append(f.parts, q)
 	f.latest = latest{}
+	for _, c := range [...]countField{{"workers", formats.Some(int64(q.header.Workers)), 1 << 30},
+		{"warmup_ns", formats.Some(q.header.WarmupNS), maxTime}, {"ramp_ns", formats.Some(q.header.RampNS), maxTime}} {
+		if c.v.V < 0 || c.v.V > c.most {
+			return &formats.SyntaxError{Place: place + ": header", What: c.name, Got: c.v.String(), Want: fmt.Sprintf("a count of at most %d", c.most)}
+		}
+	}
 	for n := 0; ; n++ {
 		if n%4096 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)

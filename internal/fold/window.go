@@ -157,7 +157,7 @@ func (f *fold) findWindow() error {
 		}
 	}
 	if f.o.WarmupNS.Valid {
-		w.WarmupNS = f.o.WarmupNS.V
+		w.WarmupNS = min(f.o.WarmupNS.V, maxTime) // what lies behind the load makes the window empty
 	}
 	end := l.to + 1 // the last planned request belongs to the window
 	w.FromNS, w.ToNS = min(max(l.from+w.WarmupNS, ramped), end), end

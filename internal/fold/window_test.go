@@ -104,6 +104,14 @@ func TestUnreleasedRowsOfAClosedLoopHaveNoTime(t *testing.T) {
 	}
 }
 
+// A warm-up longer than any load makes an empty window, not one from before the load.
+func TestWarmupWithoutEnd(t *testing.T) {
+	s := reduce(t, Options{WarmupNS: some(1<<63 - 1)}, encode(t, testHeader(), steadyRows(20, 10, func(int) int64 { return 50_000_000 }), nil, run.End{}, 500))
+	if w := s.Window; w.FromNS != w.ToNS || w.ToNS != w.LoadTo+1 {
+		t.Errorf("window %+v; want an empty one at the end", w)
+	}
+}
+
 func TestWindowUnsteady(t *testing.T) {
 	rows := steadyRows(60, 10, func(s int) int64 { return int64(s+1) * 20_000_000 })
 	s := reduce(t, Options{}, encode(t, testHeader(), rows, nil, run.End{}, 500))

@@ -61,6 +61,7 @@ type server struct {
 // Check asks every server, in order.
 func Check(ctx context.Context, o Options) (*Findings, error) {
 	f := &Findings{Model: o.Model}
+	secrets := wire.Secrets(o.Header)
 	c, err := newAsker(o)
 	if err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func Check(ctx context.Context, o Options) (*Findings, error) {
 		case status == http.StatusUnauthorized || status == http.StatusForbidden:
 			return nil, refused(base, status)
 		case status == http.StatusOK && ok:
-			s.Models = body
+			s.Models = wire.RedactJSON(body, secrets)
 		}
 		if i == 0 {
 			listed = names
@@ -89,7 +90,7 @@ func Check(ctx context.Context, o Options) (*Findings, error) {
 			}
 		}
 		if status, body, err := c.get(ctx, base+"/version"); err == nil && status == http.StatusOK && json.Valid(body) {
-			s.Version = body
+			s.Version = wire.RedactJSON(body, secrets)
 		}
 		all = append(all, s)
 		model := f.Model
@@ -97,7 +98,11 @@ func Check(ctx context.Context, o Options) (*Findings, error) {
 			model = names[0]
 		}
 		if model == "" {
-			f.warn("%s: /v1/models names no model and --model is not given: no trial request was sent", s.URL)
+			why := "names no model"
+			if status != http.StatusOK {
+				why = fmt.Sprintf("has status %d", status)
+			}
+			f.warn("%s: /v1/models %s and --model is not given: no trial request was sent", s.URL, why)
 			continue
 		}
 		if err := try(ctx, o, base, model, listed, f); err != nil {
@@ -181,21 +186,24 @@ func (c *asker) get(ctx context.Context, url string) (status int, body []byte, e
 	for k, v := range c.o.Header {
 		req.Header[k] = v
 	}
-	req.Header.Set("User-Agent", "hydrant")
+	req.Host = req.Header.Get("Host") // net/http takes it from here alone
+	if req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", "hydrant")
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return 0, nil, unreachable(url, err, c.o.Connect)
+		return 0, nil, unreachable(url, err, c.o.Connect, wire.Secrets(c.o.Header))
 	}
 	defer resp.Body.Close()
 	body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return 0, nil, unreachable(url, err, c.o.Connect)
+		return 0, nil, unreachable(url, err, c.o.Connect, wire.Secrets(c.o.Header))
 	}
 	return resp.StatusCode, body, nil
 }
 
 // unreachable says why a server cannot be asked, and what to do about it.
-func unreachable(target string, err error, limit time.Duration) error {
+func unreachable(target string, err error, limit time.Duration, secrets []string) error {
 	var u *url.Error
 	if errors.As(err, &u) {
 		err = u.Err
@@ -223,8 +231,10 @@ func unreachable(target string, err error, limit time.Duration) error {
 		return cli.WithHint(fmt.Errorf("%s: %w", place, err), "correct the name in --url, or the server's certificate")
 	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		return cli.WithHint(fmt.Errorf("%s: the server speaks HTTP, not HTTPS", place), "write http:// in --url")
+	case strings.HasPrefix(place, "https:") && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
+		return cli.WithHint(fmt.Errorf("%s: the server closed the connection without an answer", place), "write http:// in --url if it does not speak HTTPS")
 	}
-	return fmt.Errorf("%s: %w", place, err)
+	return fmt.Errorf("%s: %s", place, wire.Redact(err.Error(), secrets))
 }
 
 func refused(base string, status int) error {

@@ -104,7 +104,7 @@ func TestCheck(t *testing.T) {
 		"as it should be":       {server: &fake{models: list("m"), trial: stream(4, usage4)}, model: "m", trials: 1},
 		"asked for":             {server: &fake{models: list("m", "n"), trial: stream(4, usage4)}, options: func(o *Options) { o.Model = "n" }, model: "n", trials: 1},
 		"several: the line's":   {server: &fake{models: list("m", "n"), trial: stream(4, usage4)}, model: "", trials: 1},
-		"no list, no model":     {server: &fake{trial: stream(4, usage4)}, warns: "no trial request was sent", trials: 0},
+		"no list, no model":     {server: &fake{trial: stream(4, usage4)}, warns: "/v1/models has status 404 and --model is not given: no trial request was sent", trials: 0},
 		"no list":               {server: &fake{trial: stream(4, usage4)}, options: func(o *Options) { o.Model = "n" }, model: "n", trials: 1},
 		"no usage":              {server: &fake{models: list("m"), trial: stream(4, "")}, model: "m", warns: "reports no usage", trials: 1},
 		"too short":             {server: &fake{models: list("m"), trial: stream(2, `{"prompt_tokens":8,"completion_tokens":2}`)}, model: "m", warns: "asked for exactly 4 tokens, got 2", trials: 1},
@@ -196,5 +196,69 @@ func TestUnreachable(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), target+": "+want) || hint(err) == "" {
 			t.Errorf("Check(%s) = %v, hint %q; want %q", target, err, hint(err), want)
 		}
+	}
+}
+
+// Servers repeat what they were sent; nothing of it reaches an error or the header of the run.
+func TestSecretsAreNotRepeated(t *testing.T) {
+	const key, own, team = "sk-0123456789", `a "quoted" value`, "blue42"
+	headers := http.Header{"Authorization": {"Bearer " + key}, "X-Own": {own}, "X-Team": {team}}
+	leak := func(r *http.Request) string {
+		b, _ := json.Marshal(r.Header)
+		return string(b)
+	}
+	for name, trial := range map[string]func(http.ResponseWriter, *http.Request, string){
+		"in an error":     func(w http.ResponseWriter, r *http.Request, _ string) { http.Error(w, leak(r), 400) },
+		"in a bad answer": func(w http.ResponseWriter, r *http.Request, _ string) { fmt.Fprint(w, leak(r)) },
+		"not at all":      stream(4, usage4),
+	} {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/v1/chat/completions" {
+				trial(w, r, "")
+				return
+			}
+			fmt.Fprintf(w, `{"data":[{"id":"m","owned_by":%q}],"you_sent":%s}`, team, leak(r))
+		}))
+		o := options(s.URL)
+		o.Header = headers
+		f, err := Check(t.Context(), o)
+		if (err == nil) != (name == "not at all") {
+			t.Errorf("%s: Check = %v", name, err)
+		}
+		said := fmt.Sprint(err)
+		if f != nil {
+			said += string(f.Server)
+		}
+		for _, secret := range []string{key, own, team, `a \"quoted`, key[:8]} {
+			if strings.Contains(said, secret) {
+				t.Errorf("%s: %q is in %s", name, secret, said)
+			}
+		}
+		if f != nil && !strings.Contains(string(f.Server), `"id":"m"`) {
+			t.Errorf("%s: server = %s; want all but the secrets", name, f.Server)
+		}
+		s.Close()
+	}
+}
+
+// A server that does not speak TLS closes the connection, or answers in plain HTTP.
+func TestPlainServerBehindHTTPS(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Read(make([]byte, 100)) // what is left unread makes it a reset
+			c.Close()
+		}
+	}()
+	if _, err := Check(t.Context(), options("https://"+l.Addr().String())); err == nil || !strings.Contains(hint(err), "http://") {
+		t.Errorf("Check = %v, hint %q; want one that names http://", err, hint(err))
 	}
 }

@@ -47,7 +47,8 @@ func try(ctx context.Context, o Options, base, model string, listed []string, f 
 	if err != nil {
 		return err
 	}
-	engine := wire.NewHTTP(wire.Options{Clock: clk, ConnectTimeout: o.Connect, TotalTimeout: limit, TLS: trust, HTTP2: o.HTTP2})
+	engine := wire.NewHTTP(wire.Options{Clock: clk, ConnectTimeout: o.Connect, TotalTimeout: limit, TLS: trust, HTTP2: o.HTTP2,
+		Secrets: wire.Secrets(o.Header)})
 	defer engine.Close()
 	var row run.Request
 	for i := range int64(trials) {
@@ -101,7 +102,7 @@ func judge(o Options, base, model string, listed []string, row *run.Request, f *
 	case row.Outcome == run.HTTPError && status == http.StatusNotFound:
 		hint := "look at --url, --endpoint and --model"
 		if len(listed) > 0 {
-			hint = "the server lists these models: " + strings.Join(listed, ", ")
+			hint = "the server lists these models: " + wire.Redact(strings.Join(listed, ", "), wire.Secrets(o.Header))
 		}
 		return cli.WithHint(fmt.Errorf("%s: trial request for model %q: status 404%s", place, model, said), hint)
 	case row.Outcome == run.HTTPError && clientsFault(status) && o.Pin:

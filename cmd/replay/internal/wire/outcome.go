@@ -105,12 +105,7 @@ func unanswered(err error, received, ended bool) (outcome, text string) {
 
 // clip makes a text fit for a row: valid UTF-8, without secrets, of bounded length.
 func clip(text string, secrets []string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	for _, s := range secrets {
-		if s != "" {
-			text = strings.ReplaceAll(text, s, "[secret]")
-		}
-	}
+	text = Redact(strings.ToValidUTF8(text, "\uFFFD"), secrets)
 	if len(text) <= maxError {
 		return text
 	}

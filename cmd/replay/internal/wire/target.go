@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 )
 
@@ -100,27 +99,4 @@ func headerOf(p *Prepared, u *url.URL) (h http.Header, host string) {
 		host = u.Host
 	}
 	return h, host
-}
-
-// secretsOf lists what must not appear in an error text: what the options name, and the
-// credentials the request carried, which servers like to repeat.
-func secretsOf(o *Options, p *Prepared, text string) []string {
-	if text == "" {
-		return nil
-	}
-	list := slices.Clone(o.Secrets)
-	for k, values := range p.Header {
-		switch http.CanonicalHeaderKey(k) {
-		case "Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key", "Api-Key":
-			for _, v := range values {
-				_, token, _ := strings.Cut(v, " ") // Bearer TOKEN
-				list = append(list, v, token)
-			}
-		}
-	}
-	if u, err := url.Parse(p.URL); err == nil && u.User != nil {
-		password, _ := u.User.Password()
-		list = append(list, password)
-	}
-	return list
 }

@@ -119,12 +119,3 @@ func mix(x uint64) uint64 {
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
 }
-
-// secrets returns the values that must not appear in any text.
-func secrets(h http.Header) []string {
-	var all []string
-	for _, values := range h {
-		all = append(all, values...)
-	}
-	return all
-}

@@ -264,7 +264,7 @@ func (w *worker) start(e run.Epoch) (err error) {
 		FirstByteTimeout: time.Duration(w.setup.FirstByteNS),
 		IdleTimeout:      time.Duration(w.setup.IdleNS),
 		TotalTimeout:     time.Duration(w.setup.TotalNS),
-		Secrets:          secrets(w.setup.Header),
+		Secrets:          wire.Secrets(w.setup.Header),
 		Counters:         &w.counters,
 		Fault:            w.fault,
 		TLS:              w.trust,

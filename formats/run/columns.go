@@ -114,7 +114,7 @@ var ClientColumns = [...]ipc.Column[Client]{
 	v1("lag_max_ns", ipc.Int64, "ns", "largest dispatched − due in the interval", "nothing was dispatched", func(c *Client) any { return &c.LagMaxNS }),
 	v1("read_delay_p99_ns", ipc.Int64, "ns", "p99 of user stamp − kernel stamp in the interval", "no kernel stamps", func(c *Client) any { return &c.ReadDelayP99NS }),
 	v1("reads", ipc.Int64, "", "reads that returned bytes, increase", "not counted", func(c *Client) any { return &c.Reads }),
-	v1("segments_in", ipc.Int64, "", "TCP data segments received, increase", "not counted", func(c *Client) any { return &c.SegmentsIn }),
+	v1("segments_in", ipc.Int64, "", "TCP data segments of the requests that ended in the interval", "not counted", func(c *Client) any { return &c.SegmentsIn }),
 	v1("backlog_prepare", ipc.Int64, "", "prepared bodies that wait for their instant", "not known", func(c *Client) any { return &c.BacklogPrepare }),
 	v1("backlog_dispatch", ipc.Int64, "", "due requests not yet dispatched", "not known", func(c *Client) any { return &c.BacklogDispatch }),
 	v1("backlog_rows", ipc.Int64, "", "finished rows not yet handed to the parent", "not known", func(c *Client) any { return &c.BacklogRows }),

@@ -21,6 +21,9 @@ func (o *options) note() {
 	if o.http2 {
 		m["http2"] = "on"
 	}
+	if o.proxy {
+		m["proxy"] = "on"
+	}
 	if len(o.ca) > 0 {
 		sum := sha256.Sum256(o.ca)
 		m["ca-file"] = "sha256 " + hex.EncodeToString(sum[:])

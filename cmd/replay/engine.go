@@ -11,7 +11,7 @@ import (
 )
 
 // parseEngine decides which engine the workers use. The one on epoll speaks HTTP/1.1
-// without TLS, on Linux.
+// without TLS or a proxy, on Linux.
 func (o *options) parseEngine(c *ucli.Context) error {
 	o.engine = c.String("engine")
 	unfit, hint := "", "--engine auto or http uses net/http"
@@ -20,6 +20,8 @@ func (o *options) parseEngine(c *ucli.Context) error {
 		unfit = "Linux"
 	case o.http2:
 		unfit = "HTTP/1.1, not --http2"
+	case o.proxy:
+		unfit = "no --proxy"
 	}
 	for _, u := range o.urls {
 		if strings.HasPrefix(u, "https:") {

@@ -29,6 +29,7 @@ func flags() []ucli.Flag {
 		&ucli.StringFlag{Name: "ca-file", Category: ofTarget, Usage: "trust the certificate authorities in `FILE` (PEM) besides the system's"},
 		&ucli.BoolFlag{Name: "http2", Category: ofTarget, Usage: "speak HTTP/2 with servers that offer it (https only); requests then share connections"},
 		&ucli.StringFlag{Name: "engine", Category: ofTarget, Value: "auto", Usage: "send with `auto|epoll|http`: epoll where it can (Linux, http:// and unix:), else net/http"},
+		&ucli.BoolFlag{Name: "proxy", Category: ofTarget, Usage: "go through the proxies that HTTP_PROXY, HTTPS_PROXY and NO_PROXY name; without it none is used"},
 		&ucli.StringFlag{Name: "preflight", Category: ofTarget, Value: "on", Usage: "`on|off`: look at the server before any load"},
 
 		&ucli.StringFlag{Name: "endpoint", Category: ofRequests, Value: "chat", Usage: "speak `chat|completions`"},

@@ -41,6 +41,7 @@ type options struct {
 	header    http.Header
 	ca        []byte // certificate authorities, PEM
 	http2     bool
+	proxy     bool   // obey the proxies of the environment
 	engine    string // effective
 	preflight bool
 
@@ -155,7 +156,13 @@ func (o *options) parseTarget(c *ucli.Context) (err error) {
 // parseTLS reads what concerns https targets only.
 func (o *options) parseTLS(c *ucli.Context) error {
 	name := c.String("ca-file")
-	o.http2 = c.Bool("http2")
+	o.http2, o.proxy = c.Bool("http2"), c.Bool("proxy")
+	switch {
+	case o.proxy && len(o.urls) == 0:
+		return cli.Usagef("--proxy: has no effect without --url")
+	case o.proxy && slices.ContainsFunc(o.urls, func(u string) bool { return strings.HasPrefix(u, "unix:") }):
+		return cli.Usagef("--proxy: no proxy leads to unix:")
+	}
 	if !slices.ContainsFunc(o.urls, func(u string) bool { return strings.HasPrefix(u, "https://") }) {
 		switch {
 		case name != "":

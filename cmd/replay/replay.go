@@ -78,7 +78,7 @@ func action(c *ucli.Context) (err error) {
 	found := &preflight.Findings{Model: o.model, Server: json.RawMessage("null")}
 	if o.preflight {
 		found, err = preflight.Check(ctx, preflight.Options{URLs: o.urls, Header: o.header, Connect: o.connect, Model: o.model, Endpoint: o.endpoint,
-			Prompt: o.prompt, Stream: o.stream, Pin: o.pin, Timeout: o.firstByte, CA: o.ca, HTTP2: o.http2})
+			Prompt: o.prompt, Stream: o.stream, Pin: o.pin, Timeout: o.firstByte, CA: o.ca, HTTP2: o.http2, Proxy: o.proxy})
 		if err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func (o *options) advise(r *drive.Result, warn func(string, ...any)) {
 // setup is what every worker is told.
 func (o *options) setup(model string) link.Setup {
 	return link.Setup{Engine: o.engine, Timing: o.timing, Concurrency: o.concurrency, Sessions: o.sessions, RampNS: int64(o.ramp), Released: o.released(), GOMAXPROCS: workerProcs, URLs: o.urls, Endpoint: o.endpoint, Prompt: o.prompt, Model: model, Stream: o.stream, PinOutput: o.pin,
-		Chunks: o.chunks == "full", Header: o.header, CA: o.ca, HTTP2: o.http2, Seed: o.seed, ConnectNS: int64(o.connect), FirstByteNS: int64(o.firstByte), IdleNS: int64(o.idle),
+		Chunks: o.chunks == "full", Header: o.header, CA: o.ca, HTTP2: o.http2, Proxy: o.proxy, Seed: o.seed, ConnectNS: int64(o.connect), FirstByteNS: int64(o.firstByte), IdleNS: int64(o.idle),
 		TotalNS: int64(o.total), DurationNS: int64(o.duration), GraceNS: int64(o.grace), CancelPPM: o.cancel.ppm, CancelNS: int64(o.cancel.after), SpinNS: int64(o.spin), Nice: o.nice}
 }
 

@@ -35,6 +35,33 @@ func secure(t *testing.T) (url, caFile string) {
 	return srv.URL, caFile
 }
 
+// A server that only a proxy knows, named by the environment: it is used when asked for.
+func TestProxy(t *testing.T) {
+	spec, err := sim.ParseSpec("default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httptest.NewServer(sim.New(spec)) // a proxy is asked with the whole URL
+	t.Cleanup(proxy.Close)
+	t.Setenv("HTTP_PROXY", proxy.URL)
+	t.Setenv("http_proxy", proxy.URL)
+	t.Setenv("NO_PROXY", "")
+	t.Setenv("no_proxy", "")
+	plan := planFile(t, []schedule.Request{request(0, 0), request(1, 1e6)})
+	run := read(t, replay(t, 0, plan, "--url", "http://inference.invalid:8000", "--proxy").out.Bytes())
+	for id, row := range run.rows {
+		if row.Outcome != format.OK || row.RemoteAddr != strings.TrimPrefix(proxy.URL, "http://") {
+			t.Errorf("request %d is %s (%s) by %s; want ok by the proxy", id, row.Outcome, row.Error, row.RemoteAddr)
+		}
+	}
+	if run.header.Engine != "http" || run.header.Flags["proxy"] != "on" {
+		t.Errorf("engine %s, proxy %q", run.header.Engine, run.header.Flags["proxy"])
+	}
+	if said := replay(t, 3, plan, "--url", "http://inference.invalid:8000").said(); !strings.Contains(said, "no such host") {
+		t.Errorf("without --proxy replay says %q; want the proxy unused", said)
+	}
+}
+
 // A server with a certificate of one's own: over HTTP/1.1 and HTTP/2, with the authority
 // named by a flag, and not at all without it.
 func TestTLS(t *testing.T) {

@@ -24,6 +24,7 @@ type Setup struct {
 	Header     map[string][]string
 	CA         []byte // certificate authorities to trust besides the system's, PEM
 	HTTP2      bool   // speak it where the server offers it
+	Proxy      bool   // obey the proxies of the environment
 	Seed       int64
 
 	ConnectNS, FirstByteNS, IdleNS, TotalNS int64 // timeouts, 0: none

@@ -38,6 +38,7 @@ type Options struct {
 	Timeout  time.Duration
 	CA       []byte // certificate authorities to trust besides the system's, PEM
 	HTTP2    bool
+	Proxy    bool
 }
 
 // Findings is what Check learnt.
@@ -159,6 +160,9 @@ func newAsker(o Options) (*asker, error) {
 		}
 		return conn, err
 	}, TLSHandshakeTimeout: o.Connect, ResponseHeaderTimeout: o.Connect, TLSClientConfig: trust}
+	if o.Proxy {
+		t.Proxy = http.ProxyFromEnvironment
+	}
 	c.http = &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return c, nil
 }

@@ -47,7 +47,7 @@ func try(ctx context.Context, o Options, base, model string, listed []string, f 
 	if err != nil {
 		return err
 	}
-	engine := wire.NewHTTP(wire.Options{Clock: clk, ConnectTimeout: o.Connect, TotalTimeout: limit, TLS: trust, HTTP2: o.HTTP2,
+	engine := wire.NewHTTP(wire.Options{Clock: clk, ConnectTimeout: o.Connect, TotalTimeout: limit, TLS: trust, HTTP2: o.HTTP2, Proxy: o.Proxy,
 		Secrets: wire.Secrets(o.Header)})
 	defer engine.Close()
 	var row run.Request

@@ -269,6 +269,7 @@ func (w *worker) start(e run.Epoch) (err error) {
 		Fault:            w.fault,
 		TLS:              w.trust,
 		HTTP2:            w.setup.HTTP2,
+		Proxy:            w.setup.Proxy,
 	})
 	if err != nil {
 		return fmt.Errorf("worker: %w", err)

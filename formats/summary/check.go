@@ -129,6 +129,8 @@ func (s *Summary) Decode(place string) (*Columns, error) {
 	for i, name := range cols.Strings["outcome"] {
 		k := by[name]
 		c.must(in[i].Valid && in[i].V>>1 == 0, "in_window", in[i], "0 or 1")
+		inside := u[i].Valid && u[i].V >= s.Window.FromNS && u[i].V < s.Window.ToNS
+		c.must(!in[i].Valid || inside == (in[i].V == 1), "in_window", in[i], "what the window says of u_ns, %s", u[i])
 		k.n, k.inWindow = k.n+1, k.inWindow+in[i].V
 		by[name] = k
 		c.must(part[i].Valid && part[i].V >= 0 && part[i].V < int64(len(s.Parts)), "part", part[i], "one of %d parts", len(s.Parts))

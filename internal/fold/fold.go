@@ -106,28 +106,3 @@ func Run(ctx context.Context, inputs []Input, o Options) (*summary.Summary, erro
 	}
 	return f.summary()
 }
-
-// alone reads the one summary. What only the rows could change is refused.
-func alone(in Input, o Options) (*summary.Summary, error) {
-	if o.Window != nil || o.WarmupNS.Valid {
-		return nil, &formats.SyntaxError{Place: in.Name, What: "window", Got: "a summary", Want: "the run, whose rows a window selects",
-			Help: "leave --window and --warmup out, or reduce the run again"}
-	}
-	s, err := summary.Read(in.R, in.Name)
-	if err != nil {
-		return nil, err
-	}
-	columns, err := s.Decode(in.Name)
-	if err != nil {
-		return nil, err
-	}
-	if len(o.SLO) > 0 {
-		if err := recount(s, columns, o.SLO, in.Name); err != nil {
-			return nil, err
-		}
-	}
-	if o.NoColumns {
-		s.Columns = nil
-	}
-	return s, nil
-}

@@ -7,26 +7,34 @@ import (
 )
 
 // Chains turns the keep/add form of block ids into the whole prompt's ids, and
-// back. It remembers the latest line of each stream of each open session, and
+// back. It remembers the latest ids of each stream of each open session, and
 // forgets a session at its line marked last. The zero value is ready.
 type Chains struct {
-	open    map[string]map[string]*chain
+	open    map[string]*chains // by session; those without ids are not in it
+	scope   string             // the latest, so that equal ones share their bytes
 	scratch []Run
+}
+
+// chains are those of a session. Nearly every session has one stream.
+type chains struct {
+	first  chain
+	others map[string]*chain
 }
 
 // chain is the latest prompt of one stream.
 type chain struct {
-	scope string
-	runs  []Run
-	spare []Run
+	stream string
+	scope  string
+	runs   []Run
+	spare  []Run // memory of the prompt before
 }
 
 // IDs returns the ids of r's whole prompt as runs, neighbours joined; nil when r
 // has no ids. On a line of context delta these are the ids of the new text alone.
 // The runs are valid until the next call. Every line must pass through, in order.
 func (c *Chains) IDs(r *Request) ([]Run, error) {
-	ch := c.chain(r)
 	b := r.Blocks
+	ch := c.chain(r, b != nil && len(b.Add) > 0)
 	if b == nil {
 		c.keepRuns(r, ch, "", nil)
 		return nil, nil
@@ -69,7 +77,7 @@ func (c *Chains) IDs(r *Request) ([]Run, error) {
 // Encode returns runs, the ids of r's whole prompt, in the keep/add form and
 // remembers them. Add may alias runs. Every line must pass through, in order.
 func (c *Chains) Encode(r *Request, scope string, runs []Run) (keep int64, add []Run) {
-	ch := c.chain(r)
+	ch := c.chain(r, len(runs) > 0)
 	add = runs
 	if ch != nil && ch.scope == scope && r.Context != Delta {
 		keep, add = split(ch.runs, runs)
@@ -83,36 +91,46 @@ func (c *Chains) Encode(r *Request, scope string, runs []Run) (keep int64, add [
 	return keep, add
 }
 
-// chain returns the state of r's stream, a new one when the line is the first, nil
-// when the line is the only one.
-func (c *Chains) chain(r *Request) *chain {
-	streams := c.open[r.Session]
-	if streams == nil {
-		if r.Last {
-			return nil
-		}
+// chain returns the state of r's stream, a new one when its line is the first that has
+// ids, nil when there is nothing to remember.
+func (c *Chains) chain(r *Request, ids bool) *chain {
+	all := c.open[r.Session]
+	switch {
+	case all == nil && (!ids || r.Last):
+		return nil
+	case all == nil:
 		if c.open == nil {
-			c.open = map[string]map[string]*chain{}
+			c.open = map[string]*chains{}
 		}
-		streams = map[string]*chain{}
-		c.open[r.Session] = streams
+		all = &chains{first: chain{stream: r.Stream}}
+		c.open[r.Session] = all
+		return &all.first
+	case all.first.stream == r.Stream:
+		return &all.first
 	}
-	ch := streams[r.Stream]
-	if ch == nil {
-		ch = &chain{}
-		streams[r.Stream] = ch
+	ch := all.others[r.Stream]
+	if ch == nil && ids && !r.Last {
+		if all.others == nil {
+			all.others = map[string]*chain{}
+		}
+		ch = &chain{stream: r.Stream}
+		all.others[r.Stream] = ch
 	}
 	return ch
 }
 
 // keepRuns makes runs the latest of the stream, or forgets the session.
 func (c *Chains) keepRuns(r *Request, ch *chain, scope string, runs []Run) {
-	if r.Last {
+	switch {
+	case r.Last:
 		delete(c.open, r.Session)
-		return
+	case ch != nil:
+		if c.scope != scope {
+			c.scope = scope
+		}
+		ch.scope = c.scope
+		ch.runs, ch.spare = runs, ch.runs
 	}
-	ch.scope = scope
-	ch.runs, ch.spare = runs, ch.runs
 }
 
 // appendRun appends a run, joined to the last one when it continues it.

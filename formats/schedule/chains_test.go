@@ -3,7 +3,10 @@ package schedule
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -154,5 +157,39 @@ func TestFullIDs(t *testing.T) {
 		if p, a := FullIDs(tt.n, partial), FullIDs(tt.n, absent); p != tt.partial || a != tt.absent {
 			t.Errorf("FullIDs(%d) = %d and %d; want %d and %d", tt.n, p, a, tt.partial, tt.absent)
 		}
+	}
+}
+
+// Sessions that are never marked last are remembered until the end: cheaply, and not at
+// all when they have no ids.
+func TestChainsMemory(t *testing.T) {
+	const sessions = 50_000
+	heap := func() int64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	for _, test := range []struct {
+		add  []Run
+		most int64 // bytes for each session
+	}{{nil, 1}, {[]Run{{1, 40}}, 300}} {
+		var c Chains
+		before := heap()
+		for i := range sessions {
+			r := &Request{ID: int64(i), Session: "session " + strconv.Itoa(i), Stream: strings.Clone("0"), Context: Whole, InputTokens: some(640)}
+			if test.add != nil {
+				r.Blocks = &Blocks{Scope: strings.Clone("a scope of some length"), Add: test.add}
+			}
+			if _, err := c.IDs(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := (heap() - before) / sessions; got > test.most {
+			t.Errorf("%d bytes for a session with ids %v; want at most %d", got, test.add, test.most)
+		} else {
+			t.Logf("%d bytes for a session with ids %v", got, test.add)
+		}
+		runtime.KeepAlive(&c)
 	}
 }

@@ -118,8 +118,8 @@ func (d *drive) plan(l *line) {
 	d.totals.planned++
 	d.totals.input.add(l.in)
 	d.totals.output.add(l.out)
-	if l.at.Valid && d.timed() {
-		d.live.planned(l.at.V)
+	if l.at.Valid && d.timed() && d.status == run.Complete {
+		d.live.planned(l.at.V, d.now())
 	}
 }
 

@@ -28,7 +28,18 @@ type point struct {
 	sent, due, events int64
 }
 
-func (l *live) planned(at int64) {
+// pass counts the planned instants that have passed.
+func (l *live) pass(now int64) {
+	for len(l.dues) > 0 && l.dues[0] <= now {
+		l.dues = l.dues[1:]
+		l.due++
+	}
+}
+
+// planned notes a planned instant, at offset now. Those that have passed are counted at
+// once, so that only what was read ahead is kept, whether anybody looks or not.
+func (l *live) planned(at, now int64) {
+	l.pass(now)
 	l.dues = append(l.dues, at)
 	l.span = at
 }
@@ -63,10 +74,7 @@ type Snapshot struct {
 // snapshot moves the window on by one second. The caller holds the mutex.
 func (d *drive) snapshot() Snapshot {
 	l, now := &d.live, d.now()
-	for len(l.dues) > 0 && l.dues[0] <= now {
-		l.dues = l.dues[1:]
-		l.due++
-	}
+	l.pass(now)
 	copy(l.past[:], l.past[1:])
 	l.past[rateSpan] = point{now, l.sent, l.due, l.events}
 	s := Snapshot{Elapsed: time.Duration(now), Planned: d.totals.planned, Whole: l.whole, Span: time.Duration(l.span), Sent: l.sent, InFlight: l.sent - l.ended, LagP99: time.Duration(l.lag)}

@@ -234,16 +234,16 @@ func (d *drive) gate(l *line) bool {
 			if lines < most && bytes < mostBytes {
 				return true
 			}
-		case l.at.Valid && l.at.V <= now:
+		case l.place <= now:
 			if lines < lateLines && bytes < lateBytes {
 				return true
 			}
-		case l.at.Valid && l.at.V-now > int64(lookAhead):
-			wait = time.Duration(l.at.V - now - int64(lookAhead))
+		case l.place-now > int64(lookAhead):
+			wait = time.Duration(l.place - now - int64(lookAhead))
 		case lines < most && bytes < mostBytes:
 			return true
-		case l.at.Valid:
-			wait = time.Duration(l.at.V - now)
+		default:
+			wait = time.Duration(l.place - now)
 		}
 		if n := d.o.Setup.Sessions; n > 0 && full {
 			// The open sessions may go on with lines that are not read yet, and those before

@@ -17,6 +17,7 @@ import (
 type line struct {
 	id      int64
 	at      formats.Int
+	place   int64 // at, or the latest before it: where the line stands in the schedule's time
 	worker  int
 	waits   bool   // for others
 	job     []byte // for the worker
@@ -40,6 +41,7 @@ type feeder struct {
 	cache   schedule.Cache
 	kin     kin
 	part    int
+	latest  int64 // at of the lines so far
 	read    int64
 	whole   bool // the schedule was read to its trailer
 	planEnd bool // --requests or --duration ended the plan before the schedule did
@@ -94,7 +96,8 @@ func (f *feeder) next() (*line, error) {
 		}
 	}
 	f.read++
-	l := &line{id: r.ID, at: r.AtNS, worker: f.workerOf(r.Session), waits: len(r.After) > 0, in: r.InputTokens, out: r.OutputTokens}
+	f.latest = max(f.latest, r.AtNS.Or(0))
+	l := &line{id: r.ID, at: r.AtNS, place: f.latest, worker: f.workerOf(r.Session), waits: len(r.After) > 0, in: r.InputTokens, out: r.OutputTokens}
 	l.job = link.AppendJob(nil, &j)
 	j.Request.Blocks, j.Request.Body, j.Request.Extra = nil, nil, nil
 	l.slim = link.AppendJob(nil, &j)

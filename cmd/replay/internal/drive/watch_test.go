@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"hydrant/cmd/replay/internal/clock"
 	"hydrant/formats/run"
 )
 
@@ -74,5 +75,35 @@ func TestASignalStopsAndAFailureBeatsIt(t *testing.T) {
 			t.Errorf("status %s, cause %v; want the first failure", d.status, d.cause)
 		}
 		close(quit)
+	})
+}
+
+// Turns that wait for others without a time of their own do not hold up the lines behind
+// them: they pass when the schedule's time has come to where they stand.
+func TestUntimedTurnsHoldUpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, c := range map[string]struct {
+			place, waiting int64
+			passes         bool
+		}{
+			"few wait":                          {0, aheadLines - 1, true},
+			"many wait, its place has come":     {0, aheadLines, true},
+			"as many as may wait":               {0, lateLines, false},
+			"many wait, its place has not come": {int64(time.Hour), aheadLines, false},
+		} {
+			d := newDrive(&member{closed: make(chan struct{}), ended: make(chan struct{}), outbox: make(chan frame, outboxFrames)})
+			d.clock = clock.New(clock.Epoch())
+			d.ledger.waiting = c.waiting
+			passed := make(chan bool, 1)
+			go func() { passed <- d.gate(&line{place: c.place, waits: true}) }()
+			synctest.Wait()
+			if got := len(passed) == 1; got != c.passes {
+				t.Errorf("%s: passes %v; want %v", name, got, c.passes)
+			}
+			d.stop(run.Interrupted, errors.New("the end"), 0)
+			if got := <-passed; got != c.passes {
+				t.Errorf("%s: gate = %v; want %v", name, got, c.passes)
+			}
+		}
 	})
 }

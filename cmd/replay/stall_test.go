@@ -148,6 +148,17 @@ func TestStallOfAWorker(t *testing.T) {
 					t.Fatalf("request %d is %s (%s), first token in the kernel %v", id, row.Outcome, row.Error, row.FirstTokenKernelNS)
 				}
 			}
+			var rows, seconds, delays int64
+			for _, row := range run.rows {
+				rows += row.SegmentsIn.V
+			}
+			for _, c := range run.clients {
+				seconds += c.SegmentsIn.V
+				delays = max(delays, c.ReadDelayP99NS.V)
+			}
+			if rows != seconds || rows == 0 || delays == 0 {
+				t.Errorf("%d segments in the rows, %d in the client table, read delay p99 %d ns", rows, seconds, delays)
+			}
 			const most = int64(stallFor) * 9 / 10
 			only := run.rows[pacedStreams]
 			if late := only.FirstTokenNS.V - only.FirstTokenKernelNS.V; late < most {

@@ -2,8 +2,10 @@ package wire
 
 import (
 	"io"
+	"math"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -139,5 +141,43 @@ func testOneReadPerSegment(t *testing.T, engine opener) {
 	if row.Outcome != run.OK || row.SegmentsIn.V != events+2 || row.Reads.V < events || row.MultiEventReads.V != 0 {
 		t.Errorf("outcome %s, segments %v, reads %v, of several events %v; want %d segments and a read for each event",
 			row.Outcome, row.SegmentsIn, row.Reads, row.MultiEventReads, events+2)
+	}
+}
+
+// Events, reads, and reads of several events are counted as they came: all in one, one by
+// one, and one in many.
+func TestReadsAreCounted(t *testing.T) { both(t, testReadsAreCounted) }
+
+func testReadsAreCounted(t *testing.T, engine opener) {
+	head := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+	for _, n := range []int{1, 2, 20} {
+		body := strings.Repeat(chunk(contentEvent("a")), n)
+		tail := chunk(doneEvent) + lastChunk
+		all := head + body + tail
+		one := int64(len(body) / n)
+		s := serve(t, say(all))
+		for _, c := range []struct {
+			name         string
+			cut          func(received int64) int
+			reads, multi int64
+		}{
+			{"whole", func(int64) int { return math.MaxInt }, 1, 1},
+			{"event by event", func(received int64) int {
+				switch in := received - int64(len(head)); {
+				case in < 0:
+					return int(-in)
+				case in < int64(len(body)):
+					return int(one - in%one)
+				}
+				return math.MaxInt
+			}, int64(n) + 2, 0},
+			{"byte by byte", func(int64) int { return 1 }, int64(len(all)), 0},
+		} {
+			row := do(t, engine(t, Options{cut: c.cut}), prepared(t, s.url()))
+			if row.Outcome != run.OK || row.Events.V != int64(n)+1 || row.Reads.V != c.reads || row.MultiEventReads.V != c.multi {
+				t.Errorf("%d events %s: %s, %v events, %v reads, %v of several; want %d, %d, %d", n, c.name, row.Outcome,
+					row.Events, row.Reads, row.MultiEventReads, n+1, c.reads, c.multi)
+			}
+		}
 	}
 }

@@ -76,6 +76,9 @@ func action(c *ucli.Context) (err error) {
 		o.urls = []string{url}
 	}
 	found := &preflight.Findings{Model: o.model, Server: json.RawMessage("null")}
+	if found.Model == "" && o.sim != nil {
+		found.Model = o.sim.Model
+	}
 	if o.preflight {
 		found, err = preflight.Check(ctx, preflight.Options{URLs: o.urls, Header: o.header, Connect: o.connect, Model: o.model, Endpoint: o.endpoint,
 			Prompt: o.prompt, Stream: o.stream, Pin: o.pin, Timeout: o.firstByte, CA: o.ca, HTTP2: o.http2, Proxy: o.proxy})

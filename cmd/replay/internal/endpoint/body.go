@@ -90,6 +90,10 @@ func (b *Bodies) Build(dst []byte, in *Input) (body []byte, stream bool, err err
 	}
 	for _, list := range [...][]member{b.extra, extra} {
 		for _, m := range list {
+			if want := f.pinned(m.key); want != "" && want != string(m.value) {
+				return dst, false, &formats.SyntaxError{Place: "extra", What: m.key, Got: string(m.value), Want: want + ", the pinned length",
+					Help: "--pin-output off leaves the length to the line"}
+			}
 			f.set(m.key, m.value)
 			if m.key == "stream" {
 				stream = b.o.Stream
@@ -192,6 +196,7 @@ func (b *Bodies) lengths(f *fields, in *Input) {
 	if b.o.MinTokens && in.OutputTokens.Valid {
 		f.set("min_tokens", limit)
 	}
+	f.pin = b.o.IgnoreEOS || b.o.MinTokens
 }
 
 // A member is one key of an object and the text of its value.
@@ -227,6 +232,19 @@ func clip(s string) string {
 // once, into the body.
 type fields struct {
 	list []fieldParts
+	pin  bool // the keys of the length are those of the run
+}
+
+// pinned returns the value of key that an extra may not change, "" when it may.
+func (f *fields) pinned(key string) string {
+	if !f.pin || key != "max_tokens" && key != "min_tokens" && key != "ignore_eos" {
+		return ""
+	}
+	i := slices.IndexFunc(f.list, func(g fieldParts) bool { return g.key == key })
+	if i < 0 {
+		return ""
+	}
+	return string(f.list[i].parts[0])
 }
 
 type fieldParts struct {

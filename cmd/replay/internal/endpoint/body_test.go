@@ -89,6 +89,7 @@ func TestBuild(t *testing.T) {
 }
 
 func TestBuildRefuses(t *testing.T) {
+	pinned := Options{Model: "m", IgnoreEOS: true, MinTokens: true}
 	for _, c := range []struct {
 		name, endpoint string
 		o              Options
@@ -99,6 +100,9 @@ func TestBuildRefuses(t *testing.T) {
 		{"token ids to chat", "chat", Options{Model: "m"}, Input{Kind: prompt.Tokens}, "prompt"},
 		{"extra against the flag", "chat", Options{Model: "m", Stream: true}, Input{Kind: prompt.Text, Extra: json.RawMessage(`{"stream":false}`)}, "stream"},
 		{"extra is no object", "chat", Options{Model: "m"}, Input{Kind: prompt.Text, Extra: json.RawMessage(`[]`)}, "JSON"},
+		{"extra against the pinned length", "chat", pinned, Input{Kind: prompt.Text, OutputTokens: formats.Some(4), Extra: json.RawMessage(`{"max_tokens":4096}`)}, "max_tokens"},
+		{"extra against the pinned end", "chat", pinned, Input{Kind: prompt.Text, OutputTokens: formats.Some(4), Extra: json.RawMessage(`{"ignore_eos":false}`)}, "ignore_eos"},
+		{"extra against the least length", "completions", pinned, Input{Body: json.RawMessage(`{"prompt":"x"}`), OutputTokens: formats.Some(4), Extra: json.RawMessage(`{"min_tokens":1}`)}, "min_tokens"},
 		{"body is no object", "chat", Options{Model: "m"}, Input{Body: json.RawMessage(`"x"`)}, "JSON"},
 		{"messages to completions", "completions", Options{Model: "m"}, Input{Body: json.RawMessage(`{"messages":[]}`)}, "body"},
 		{"messages are no list", "chat", Options{Model: "m"}, Input{Body: json.RawMessage(`{"messages":{}}`)}, "messages"},
@@ -120,6 +124,28 @@ func TestBuildRefuses(t *testing.T) {
 				t.Errorf("dst became %q; want it unchanged", got)
 			}
 		})
+	}
+}
+
+// An extra may say what the run says, and anything where the run pins nothing.
+func TestExtraBesidePinnedLengths(t *testing.T) {
+	pinned := Options{Model: "m", IgnoreEOS: true, MinTokens: true}
+	for name, c := range map[string]struct {
+		o  Options
+		in Input
+	}{
+		"the same":          {pinned, Input{Kind: prompt.Text, OutputTokens: formats.Some(4), Extra: json.RawMessage(`{"max_tokens":4,"min_tokens":4,"ignore_eos":true}`)}},
+		"no planned length": {pinned, Input{Kind: prompt.Text, Extra: json.RawMessage(`{"max_tokens":9,"min_tokens":1}`)}},
+		"not pinned":        {Options{Model: "m"}, Input{Kind: prompt.Text, OutputTokens: formats.Some(4), Extra: json.RawMessage(`{"max_tokens":9,"ignore_eos":false}`)}},
+		"a whole payload":   {pinned, Input{Body: json.RawMessage(`{"messages":[],"max_tokens":3}`), OutputTokens: formats.Some(4), Extra: json.RawMessage(`{"max_tokens":9}`)}},
+	} {
+		b, err := lookup(t, "chat").Bodies(c.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := b.Build(nil, &c.in); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

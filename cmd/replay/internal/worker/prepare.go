@@ -2,6 +2,7 @@ package worker
 
 import (
 	"errors"
+	"fmt"
 
 	"hydrant/cmd/replay/internal/link"
 	"hydrant/cmd/replay/internal/wire"
@@ -138,7 +139,7 @@ func (w *worker) prepareAll() {
 func (w *worker) refuse(f *flight, err error) {
 	var lost *lostReply
 	if !errors.As(err, &lost) {
-		fault := link.Fault{Text: err.Error()}
+		fault := link.Fault{Text: fmt.Sprintf("schedule request %d: %s", f.job.Request.ID, err)}
 		var h interface{ Hint() string }
 		if errors.As(err, &h) {
 			fault.Hint = h.Hint()

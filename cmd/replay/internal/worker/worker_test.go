@@ -257,8 +257,8 @@ func TestALineThatCannotBeBuilt(t *testing.T) {
 	if a, b := run.Outcomes[p.rows[0].Outcome], run.Outcomes[p.rows[1].Outcome]; a != run.NotSent || b != run.OK {
 		t.Errorf("outcomes %s, %s; want not_sent, ok", a, b)
 	}
-	if len(p.faults) != 1 || !strings.Contains(p.faults[0], "model") {
-		t.Errorf("faults %q; want one that names the model", p.faults)
+	if len(p.faults) != 1 || !strings.HasPrefix(p.faults[0], "schedule request 0: ") || !strings.Contains(p.faults[0], "model") {
+		t.Errorf("faults %q; want one that names the request and the model", p.faults)
 	}
 }
 

@@ -19,7 +19,8 @@ const orderSlack = 50_000
 
 // add checks one row: due ≤ dispatched ≤ conn_asked ≤ dns ≤ connect ≤ tls ≤
 // conn_ready ≤ write_done ≤ first_byte ≤ first_event ≤ first_token ≤ last_token ≤
-// end, kernel stamps not after their user stamps, chunk times ascending. Steps that
+// end, kernel stamps not after their user stamps nor before the request was written, chunk
+// times ascending. Steps that
 // did not happen are passed over; an answer that came before the request was
 // written is not compared with write_done.
 func (o *order) add(q *run.Request) {
@@ -49,6 +50,11 @@ func (o *order) add(q *run.Request) {
 	for _, p := range [...][2]formats.Int{{q.FirstByteKernelNS, q.FirstByteNS}, {q.FirstTokenKernelNS, q.FirstTokenNS},
 		{q.FirstAnswerKernelNS, q.FirstAnswerNS}, {q.LastTokenKernelNS, q.LastTokenNS}} {
 		if d := p[0].Minus(p[1]); d.Valid {
+			breach = max(breach, d.V)
+		}
+	}
+	if q.EarlyResponse.Or(0) != 1 {
+		if d := q.WriteDoneNS.Minus(q.FirstByteKernelNS); d.Valid {
 			breach = max(breach, d.V)
 		}
 	}

@@ -82,7 +82,7 @@ func TestFlagsAndTheirPage(t *testing.T) {
 			t.Errorf("--%s is never read", name)
 		}
 	}
-	for _, m := range regexp.MustCompile("`--([a-z-]+)").FindAllSubmatch(page, -1) {
+	for _, m := range regexp.MustCompile("`--([a-z0-9-]+)").FindAllSubmatch(page, -1) {
 		if !slices.Contains(names, string(m[1])) {
 			t.Errorf("docs/replay.md names --%s, which is no flag", m[1])
 		}

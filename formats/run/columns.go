@@ -24,7 +24,7 @@ var Columns = [...]ipc.Column[Request]{
 	v1("turn", ipc.Int64, "", "position in the stream, from 0", never, func(r *Request) any { return &r.Turn }),
 	v1("after", ipc.ListInt64, "", "ids of the requests that had to end first", "it depends on none", func(r *Request) any { return &r.After }),
 	v1("class", ipc.UTF8, "", "class of the schedule's line", "the line names none", func(r *Request) any { return &r.Class }),
-	v1("model", ipc.UTF8, "", "model the request named", "the header's", func(r *Request) any { return &r.Model }),
+	v1("model", ipc.UTF8, "", "model of the schedule's line; sent is the header's, or this one when that names none", "the line names none", func(r *Request) any { return &r.Model }),
 	v1("scheduled_ns", ipc.Int64, "ns", "planned instant from the schedule", "only dependencies time it", func(r *Request) any { return &r.ScheduledNS }),
 	v1("due_ns", ipc.Int64, "ns", "the later of scheduled_ns and dependencies + delay; under asap the release", "a dependency never ended", func(r *Request) any { return &r.DueNS }),
 	v1("planned_input_tokens", ipc.Int64, "tokens", "prompt length of the plan", "the plan does not say", func(r *Request) any { return &r.PlannedInputTokens }),

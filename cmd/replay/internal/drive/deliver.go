@@ -23,6 +23,10 @@ const (
 	aheadBytes = 256 << 20
 	lateLines  = 256 << 10
 	lateBytes  = 1 << 30
+
+	// Lines go out in bunches: each alone would wake the worker for itself.
+	aheadBunch = 250 * time.Millisecond // less than lookAhead ahead before the next are given
+	freeShare  = 16                     // one part of this many of a full window has to be free
 )
 
 const (
@@ -231,7 +235,7 @@ func (d *drive) gate(l *line) bool {
 		case d.stopping():
 			return false
 		case !d.timed():
-			if lines < most && bytes < mostBytes {
+			if d.room(lines, bytes, most, mostBytes) {
 				return true
 			}
 		case l.place <= now:
@@ -239,8 +243,8 @@ func (d *drive) gate(l *line) bool {
 				return true
 			}
 		case l.place-now > int64(lookAhead):
-			wait = time.Duration(l.place - now - int64(lookAhead))
-		case lines < most && bytes < mostBytes:
+			wait = time.Duration(l.place-now-int64(lookAhead)) + aheadBunch
+		case d.room(lines, bytes, most, mostBytes):
 			return true
 		default:
 			wait = time.Duration(l.place - now)
@@ -273,6 +277,16 @@ func (d *drive) gate(l *line) bool {
 			timer.Stop()
 		}
 	}
+}
+
+// room reports whether the window takes a line; a full one does when a part of it is free.
+// A larger window is one of lines that may wait for later ones, and takes them singly.
+func (d *drive) room(lines, bytes, most, mostBytes int64) bool {
+	if d.full && most == aheadLines {
+		most, mostBytes = most-most/freeShare, mostBytes-mostBytes/freeShare
+	}
+	d.full = lines >= most || bytes >= mostBytes
+	return !d.full
 }
 
 // settle waits until every worker has ended. After a stop it makes rows of what is left

@@ -88,6 +88,7 @@ type drive struct {
 	over  chan struct{} // closed when --duration ends a plan of what was released
 
 	sink      atomic.Pointer[sink] // nil before the start
+	full      bool                 // the window was full at the last look; owned by Run's goroutine
 	exhausted bool                 // the reader of lines has ended; owned by Run's goroutine
 }
 

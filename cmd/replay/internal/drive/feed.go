@@ -54,9 +54,11 @@ func (f *feeder) next() (*line, error) {
 		return nil, io.EOF
 	}
 	r, err := f.r.Next()
-	for err == io.EOF && f.loop.Again != nil {
+	if err == io.EOF && f.loop.Again != nil {
 		if err = f.again(); err == nil {
-			r, err = f.r.Next()
+			if r, err = f.r.Next(); err == io.EOF {
+				err = f.loop.changed()
+			}
 		}
 	}
 	if err != nil {

@@ -83,7 +83,7 @@ func (f *feeder) again() error {
 				Help: "its passes never reach the end of --duration; give --requests, or --timing asap"}
 		}
 	case !slices.EqualFunc(l.first, trailers, func(a, b schedule.Trailer) bool { return a.SHA256 == b.SHA256 }):
-		return fmt.Errorf("pass %d: the schedule has changed since the first pass", l.pass)
+		return l.changed()
 	}
 	r, err := l.Again()
 	if err != nil {
@@ -98,6 +98,10 @@ func (f *feeder) again() error {
 	// serves nobody.
 	f.r, f.part, f.chains, f.cache = r, 0, schedule.Chains{}, schedule.Cache{}
 	return nil
+}
+
+func (l *loop) changed() error {
+	return fmt.Errorf("pass %d: the schedule has changed since the first pass", l.pass)
 }
 
 // trailers returns those of the schedule.

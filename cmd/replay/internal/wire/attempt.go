@@ -173,9 +173,15 @@ func (a *attempt) end(outcome, text string) {
 				row.EarlyResponse = formats.Some(1)
 			}
 		}
-	} else if at := a.wrote.Load(); at != 0 {
-		// the transport's word, which may come after the answer
-		row.WriteDoneNS = formats.Some(min(at, row.FirstByteNS.Or(at)))
+	} else {
+		// the transport's word, which may come after the answer or not in time
+		at := a.wrote.Load()
+		if at == 0 && row.HeadersNS.Valid && a.body.whole() {
+			at = row.HeadersNS.V
+		}
+		if at != 0 {
+			row.WriteDoneNS = formats.Some(min(at, row.FirstByteNS.Or(at)))
+		}
 	}
 	row.EndNS = formats.Some(a.e.o.Clock.Now())
 }
@@ -207,6 +213,13 @@ func (b *body) Read(p []byte) (int, error) {
 
 // Close does nothing.
 func (b *body) Close() error { return nil }
+
+// whole reports whether all of it has been read.
+func (b *body) whole() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.at == len(b.b)
+}
 
 // rewind starts again.
 func (b *body) rewind() {

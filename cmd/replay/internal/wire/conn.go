@@ -94,7 +94,7 @@ func (c *conn) begin() {
 }
 
 func (c *conn) traffic() traffic {
-	t := traffic{reads: c.reads.Load(), received: c.received.Load(), sent: c.sent.Load()}
+	t := traffic{counts: counts{c.reads.Load(), c.received.Load(), c.sent.Load()}}
 	t.tcp, t.counted = c.tcp()
 	return t
 }

@@ -98,6 +98,7 @@ type Options struct {
 	IdleTimeout      time.Duration // between two reads of the body: timeout_idle
 	TotalTimeout     time.Duration // from dispatch to the end: timeout_total
 
+	KeepP    bool        // GOMAXPROCS has a P for the pacing thread alone, which keeps it while it waits
 	LineCap  int         // longest line or event read, bytes; 0: DefaultLineCap
 	TLS      *tls.Config // nil: the system's roots
 	HTTP2    bool        // offer HTTP/2 over TLS; wire columns are null on such connections

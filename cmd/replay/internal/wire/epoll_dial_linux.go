@@ -248,17 +248,17 @@ func (l *loop) dial(x *exchange) {
 		l.dialing++
 		return // an edge will come, also of a connection that is there at once
 	}
-	if x.failed == nil {
-		x.failed = errors.New("no address")
+	if x.failing().dial == nil {
+		x.failure.dial = errors.New("no address")
 	}
-	l.end(x, nil, x.failed)
+	l.end(x, nil, x.failure.dial)
 }
 
 // refused notes why an address cannot be had. The first reason is told.
 func (l *loop) refused(x *exchange, to *address, err error) {
-	if x.failed == nil {
+	if x.failing().dial == nil {
 		network := x.prefix.place.network()
-		x.failed = &net.OpError{Op: "dial", Net: network, Addr: named{network, to.text}, Err: err}
+		x.failure.dial = &net.OpError{Op: "dial", Net: network, Addr: named{network, to.text}, Err: err}
 	}
 }
 

@@ -32,20 +32,32 @@ type exchange struct {
 	began, wrote, headers                    int64 // began: the newest write
 	firstArrival, firstByte, firstByteKernel int64 // firstArrival: of the answer, by the kernel where it says
 
-	head   []byte // of the request, what did not fit into the socket
-	sent   int    // bytes of the body that the kernel took
-	answer response
-	stream stream
-	error  []byte // body of an answer that is not 2xx
+	head    []byte // of the request, what did not fit into the socket
+	sent    int    // bytes of the body that the kernel took
+	answer  response
+	stream  stream
+	failure *failure // nil while there is none
 
-	tried   int   // addresses tried
-	failed  error // by the first of them
-	waits   bool  // for a name or its turn to connect
+	tried   int  // addresses tried
+	waits   bool // for a name or its turn to connect
 	reused  bool
 	written bool
 	early   bool
 	listens bool // the stream has begun
 	refused bool // the answer is not 2xx
+}
+
+// failure is what an exchange that fails keeps of why.
+type failure struct {
+	dial error  // of the first address tried
+	body []byte // of an answer that is not 2xx
+}
+
+func (x *exchange) failing() *failure {
+	if x.failure == nil {
+		x.failure = new(failure)
+	}
+	return x.failure
 }
 
 // exchange returns an empty exchange.
@@ -252,8 +264,9 @@ func (l *loop) body(x *exchange, p []byte, at, kernel int64) bool {
 		x.phaseAt = at + idle
 	}
 	if x.refused {
-		x.error = append(x.error, p[:min(len(p), maxErrorBody-len(x.error))]...)
-		if len(x.error) == maxErrorBody {
+		f := x.failing()
+		f.body = append(f.body, p[:min(len(p), maxErrorBody-len(f.body))]...)
+		if len(f.body) == maxErrorBody {
 			l.end(x, nil, io.EOF)
 			return false
 		}
@@ -280,10 +293,10 @@ func (l *loop) outcome(x *exchange, cause, err error) (outcome, text string) {
 	var encoded *encodedError
 	switch {
 	case x.refused:
-		if len(x.error) == 0 {
+		if x.failure == nil || len(x.failure.body) == 0 {
 			return run.HTTPError, x.answer.reason
 		}
-		return run.HTTPError, endpoint.ErrorText(x.error)
+		return run.HTTPError, endpoint.ErrorText(x.failure.body)
 	case x.listens:
 		return x.stream.outcome(cause, err)
 	case errors.As(err, &encoded):

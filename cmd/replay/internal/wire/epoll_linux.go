@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -24,6 +25,9 @@ const (
 	loopWrite = 128 << 10
 	// loopBatch is how many ready sockets one system call names.
 	loopBatch = 128
+	// far is from where on a wait is ended by a timer that stays armed over many waits. The
+	// timeout of a system call is armed and disarmed in each.
+	far = int64(50 * time.Millisecond)
 	// burst is how many requests are started in a row before the sockets are looked at:
 	// after a stall thousands are overdue.
 	burst = 16
@@ -72,6 +76,7 @@ type loop struct {
 	groups []*group
 	pool   []*exchange // to be used again
 	starts int         // since the sockets were looked at
+	latest int64       // offset of the newest read, 0 when it has been looked at
 
 	rung   atomic.Bool // anybody
 	asleep atomic.Bool
@@ -99,6 +104,7 @@ func NewEpoll(o Options) (Engine, error) {
 	if l.counters == nil {
 		l.counters = new(Counters)
 	}
+	l.poll.keepP = o.KeepP
 	if err := l.poll.open(); err != nil {
 		return nil, fmt.Errorf("epoll: %w", err)
 	}
@@ -137,7 +143,7 @@ func (l *loop) Start(ctx context.Context, p *Prepared, dispatched int64, f Fligh
 
 // Sleep serves the sockets until instant ns of CLOCK_MONOTONIC or Ring.
 func (l *loop) Sleep(ns int64) {
-	l.starts = 0
+	l.starts, l.latest = 0, 0
 	until := int64(math.MaxInt64)
 	if ns != pace.Forever {
 		until = ns - l.base
@@ -146,7 +152,10 @@ func (l *loop) Sleep(ns int64) {
 		if l.mailed.Load() {
 			l.open()
 		}
-		now := l.o.Clock.Now()
+		now := l.latest // of the read just served, or else
+		if l.latest = 0; now == 0 {
+			now = l.o.Clock.Now()
+		}
 		l.expire(now)
 		if l.rung.Load() && l.rung.Swap(false) {
 			return
@@ -167,7 +176,7 @@ func (l *loop) Sleep(ns int64) {
 			l.look(0)
 			l.repeat()
 		default:
-			l.wait(until, now)
+			l.wait(until)
 		}
 	}
 }
@@ -185,7 +194,7 @@ func (l *loop) turn() {
 }
 
 // wait waits until a socket is ready, an instant or a ring.
-func (l *loop) wait(until, now int64) {
+func (l *loop) wait(until int64) {
 	until = min(until, l.timers.next())
 	l.asleep.Store(true)
 	switch {
@@ -194,7 +203,12 @@ func (l *loop) wait(until, now int64) {
 	case until == math.MaxInt64:
 		l.look(-1)
 	default:
-		l.look(max(until-now, 0))
+		now := l.o.Clock.Now()
+		if until-now > far && l.poll.alarm(until+l.base, now+l.base) {
+			l.look(-1)
+		} else {
+			l.look(max(until-now, 0))
+		}
 	}
 	l.asleep.Store(false)
 }
@@ -300,8 +314,11 @@ var errClosed = fmt.Errorf("the engine was closed")
 // poller is an epoll instance with a bell.
 type poller struct {
 	fd    int
-	bell  int // eventfd
-	timer int // timerfd where the kernel has no epoll_pwait2, else −1
+	bell  int   // eventfd
+	timer int   // timerfd for instants that are far
+	armed int64 // what it is armed for, CLOCK_MONOTONIC; 0: nothing
+	old   bool  // the kernel has no epoll_pwait2: the timer ends all waits
+	keepP bool
 	batch [loopBatch]unix.EpollEvent
 }
 
@@ -325,13 +342,8 @@ func (p *poller) open() (err error) {
 	if err = p.watch(p.bell, handle{slot: bellSlot}, unix.EPOLLIN|unix.EPOLLET); err != nil {
 		return err
 	}
-	if _, errno := p.pwait2(0); errno == unix.ENOSYS || errno == unix.EPERM {
-		return p.useTimer()
-	}
-	return nil
-}
-
-func (p *poller) useTimer() (err error) {
+	_, errno := p.pwait2(0)
+	p.old = errno == unix.ENOSYS || errno == unix.EPERM
 	if p.timer, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK); err != nil {
 		return err
 	}
@@ -348,13 +360,12 @@ func (p *poller) wait(timeout int64) []unix.EpollEvent {
 	var n int
 	var errno unix.Errno
 	switch {
-	case p.timer < 0 || timeout <= 0:
-		if p.timer < 0 {
-			n, errno = p.pwait2(timeout)
-		} else {
-			n, errno = p.pwait(int(max(timeout, -1)))
-		}
+	case !p.old:
+		n, errno = p.pwait2(timeout)
+	case timeout <= 0:
+		n, errno = p.pwait(int(max(timeout, -1)))
 	default:
+		p.armed = 0
 		it := unix.ItimerSpec{Value: unix.NsecToTimespec(timeout)}
 		if err := unix.TimerfdSettime(p.timer, 0, &it, nil); err != nil {
 			n, errno = p.pwait(int(timeout/1e6) + 1) // late, which the lag shows
@@ -371,14 +382,31 @@ func (p *poller) wait(timeout int64) []unix.EpollEvent {
 	return p.batch[:n]
 }
 
-// pwait2 is epoll_pwait2. A wait that does not block need not tell the scheduler.
+// alarm has the timer end a wait without a timeout at instant at, or before it when it was
+// armed for a nearer one. It reports whether there is a timer.
+func (p *poller) alarm(at, now int64) bool {
+	if p.armed > now && p.armed <= at {
+		return true
+	}
+	it := unix.ItimerSpec{Value: unix.NsecToTimespec(at)}
+	if err := unix.TimerfdSettime(p.timer, unix.TFD_TIMER_ABSTIME, &it, nil); err != nil {
+		return false
+	}
+	p.armed = at
+	return true
+}
+
+// pwait2 is epoll_pwait2. A wait that does not block need not tell the scheduler, nor one of
+// a thread with a P of its own: given up, the P would be taken over by sysmon at each
+// wait, and sysmon then looks at all of them every 20 µs. A stop of the world ends the
+// wait with its signal.
 func (p *poller) pwait2(timeout int64) (int, unix.Errno) {
 	var t *unix.Timespec
 	if timeout >= 0 {
 		ts := unix.NsecToTimespec(timeout)
 		t = &ts
 	}
-	if timeout == 0 {
+	if timeout == 0 || p.keepP {
 		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.batch[0])), loopBatch, uintptr(unsafe.Pointer(t)), 0, 0)
 		return int(n), errno
 	}

@@ -22,21 +22,22 @@ type socket struct {
 	id     int64
 	x      *exchange // nil: kept
 
-	t, atBegin traffic
-	arrived    int64  // newest arrival of a read, unstamped before
-	flags      uint32 // of the turn asked for
-	again      bool   // has asked for another turn
-	dialing    bool
-	begun      bool // not its first request
-	ended      bool // a read returned the end, or an error
-	hungUp     bool // the peer will send no more than is there
-	broken     bool // a write failed: reading will tell why
-	surplus    bool // there was more than the answer
+	t       counts
+	atBegin traffic
+	arrived int64  // newest arrival of a read, unstamped before
+	flags   uint32 // of the turn asked for
+	again   bool   // has asked for another turn
+	dialing bool
+	begun   bool // not its first request
+	ended   bool // a read returned the end, or an error
+	hungUp  bool // the peer will send no more than is there
+	broken  bool // a write failed: reading will tell why
+	surplus bool // there was more than the answer
 }
 
 // traffic returns what the connection has carried.
 func (s *socket) traffic() traffic {
-	t := s.t
+	t := traffic{counts: s.t}
 	if !s.place.unix {
 		info, err := kernel.Info(s.fd)
 		t.tcp, t.counted = info, err == nil
@@ -90,6 +91,7 @@ func (l *loop) read(s *socket, flags uint32) {
 		s.arrived = max(s.arrived, arrived) // a byte can be had when all before it are there
 		arrived = s.arrived
 	}
+	l.latest = at
 	x := s.x
 	if n <= 0 {
 		s.ended = true

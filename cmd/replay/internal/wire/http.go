@@ -49,7 +49,7 @@ func NewHTTP(o Options) Engine {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(o.HTTP2)
-	e.pool = pool{clk: o.Clock, idle: map[string][]*link{}, transport: &http.Transport{
+	e.pool = pool{clk: o.Clock, idle: map[string][]*link{}, plain: map[string]bool{}, opening: map[string]chan struct{}{}, transport: &http.Transport{
 		DialContext:            d.dial,
 		TLSClientConfig:        config,
 		Protocols:              protocols,

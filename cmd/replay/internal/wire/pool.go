@@ -19,9 +19,11 @@ type pool struct {
 	transport *http.Transport
 	clk       clock.Clock
 
-	mu     sync.Mutex
-	closed bool
-	idle   map[string][]*link // by scheme and address; HTTP/2 links stay in it while used
+	mu      sync.Mutex
+	closed  bool
+	idle    map[string][]*link       // by scheme and address; HTTP/2 links stay in it while used
+	plain   map[string]bool          // do not speak HTTP/2, as far as is known
+	opening map[string]chan struct{} // a link that several requests wait for; closed when it is there
 }
 
 // A link is a connection the pool knows.
@@ -39,23 +41,68 @@ func (p *pool) get(ctx context.Context, t target) (*link, *opening, error) {
 	if t.socket != "" {
 		key = "unix:" + t.socket
 	}
-	if l := p.kept(key); l != nil {
-		return l, nil, nil
+	l, opened, err := p.shared(ctx, key, scheme)
+	if l != nil || err != nil {
+		return l, nil, err
 	}
 	o := &opening{socket: t.socket}
+	if l, err = p.open(ctx, o, key, scheme, address); err != nil {
+		l = nil
+	}
+	opened(l)
+	return l, o, err
+}
+
+// open opens a link with room for this request.
+func (p *pool) open(ctx context.Context, o *opening, key, scheme, address string) (*link, error) {
 	cc, err := p.transport.NewClientConn(o.context(ctx, p.clk), scheme, address)
 	if err != nil {
-		return nil, o, err
+		return nil, err
 	}
 	l := &link{key: key, cc: cc, conn: o.conn, h2: o.h2.Load()}
 	if err := cc.Reserve(); err != nil {
 		cc.Close()
-		return nil, o, err
+		return nil, err
 	}
 	if l.h2 {
 		p.keep(l)
 	}
-	return l, o, nil
+	return l, nil
+}
+
+// shared returns a kept link. Without one the caller has to open one, and to call opened
+// with it, nil when there is none. Where HTTP/2 is spoken one request at a time opens a
+// link and the others wait to share it: at a burst each would open its own.
+func (p *pool) shared(ctx context.Context, key, scheme string) (l *link, opened func(*link), err error) {
+	for {
+		if l := p.kept(key); l != nil {
+			return l, nil, nil
+		}
+		p.mu.Lock()
+		wait := p.opening[key]
+		if scheme != "https" || !p.transport.Protocols.HTTP2() || p.plain[key] {
+			p.mu.Unlock()
+			return nil, func(*link) {}, nil
+		}
+		if wait == nil {
+			done := make(chan struct{})
+			p.opening[key] = done
+			p.mu.Unlock()
+			return nil, func(l *link) {
+				p.mu.Lock()
+				delete(p.opening, key)
+				p.plain[key] = l != nil && !l.h2
+				p.mu.Unlock()
+				close(done)
+			}, nil
+		}
+		p.mu.Unlock()
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, nil, context.Cause(ctx)
+		}
+	}
 }
 
 // kept takes a link out of the pool, or returns nil. Links that the server has closed

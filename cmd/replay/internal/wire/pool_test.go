@@ -158,7 +158,8 @@ func testIdleConnectionClosedByServer(t *testing.T, engine opener) {
 }
 
 func handler(events []string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "text/event-stream")
 		for _, e := range events {
 			_, _ = w.Write([]byte(e))

@@ -436,7 +436,10 @@ func (r *response) chunkLine(p []byte) (int, error) {
 
 // chunkSize reads the size of a chunk; extensions mean nothing.
 func chunkSize(line []byte) (int64, error) {
-	line, _, _ = bytes.Cut(bytes.TrimRight(line, " \t"), []byte{';'})
+	for n := len(line); n > 0 && (line[n-1] == ' ' || line[n-1] == '\t'); n-- {
+		line = line[:n-1]
+	}
+	line, _, _ = bytes.Cut(line, []byte{';'})
 	if len(line) == 0 {
 		return 0, errors.New("empty hex number for chunk length")
 	}

@@ -29,8 +29,8 @@ type sse struct {
 	line    []byte // the unfinished line, empty when the last feed ended with a line
 	data    []byte // data of the event so far, a LF behind each line of it
 	one     []byte // the only data line so far, while it lies in the bytes being fed
-	typ     []byte // type of the event so far
-	named   string // the last type, so that a repeated one is not allocated again
+	named   string // the last type named, so that a repeated one is not allocated again
+	typed   bool   // it is the type of the event so far
 	hasData bool   // in one when that is not nil, else in data
 	skipLF  bool   // the last byte was a CR: a LF belongs to it
 	started bool   // the byte order mark is behind us
@@ -142,7 +142,10 @@ func (s *sse) take(line []byte, event func(string, []byte) error) error {
 		}
 		s.hasData = true
 	case "event":
-		s.typ = append(s.typ[:0], value...)
+		if string(value) != s.named {
+			s.named = string(value)
+		}
+		s.typed = true
 	}
 	return nil
 }
@@ -152,10 +155,7 @@ func (s *sse) dispatch(event func(string, []byte) error) error {
 	var err error
 	if s.hasData {
 		typ := ""
-		if len(s.typ) > 0 {
-			if string(s.typ) != s.named {
-				s.named = string(s.typ)
-			}
+		if s.typed {
 			typ = s.named
 		}
 		data := s.one
@@ -164,6 +164,6 @@ func (s *sse) dispatch(event func(string, []byte) error) error {
 		}
 		err = event(typ, data)
 	}
-	s.typ, s.data, s.one, s.hasData = s.typ[:0], s.data[:0], nil, false
+	s.data, s.one, s.typed, s.hasData = s.data[:0], nil, false, false
 	return err
 }

@@ -33,8 +33,7 @@ type stream struct {
 	ev       *endpoint.Event // scratch of one event
 	sse      sse
 	onEvent  func(typ string, data []byte) error // takeEvent, bound once
-	document []byte                              // the answer, when it is one JSON document
-	text     []byte                              // of the reply, when it is kept
+	odd      *oddities                           // nil: the answer has been a plain event stream
 
 	tokens tokens
 	stamps []int64       // of token events, µs
@@ -43,16 +42,13 @@ type stream struct {
 	firstEvent, firstToken, firstAnswer, lastToken       int64
 	firstTokenKernel, firstAnswerKernel, lastTokenKernel int64
 
-	finish    string // reason
-	faultText string // of an error object
-	badText   string // the first thing that was no event of the dialect
+	finish string // reason
 
 	events, multi int64
 	read          int64 // number of the connection's read the last events came with
 	inRead        int64 // events of that read
 	readStamp     int64
-	last          arrival // of a document's bytes
-	newEvents     int     // of the bytes just taken
+	newEvents     int // of the bytes just taken
 	newTokens     int
 
 	newAnswer bool
@@ -60,6 +56,21 @@ type stream struct {
 	sniffed   bool
 	done      bool // [DONE]
 	finished  bool // a finish reason
+}
+
+// oddities are what most answers have not, kept apart so that a stream stays small.
+type oddities struct {
+	document []byte  // the answer, when it is one JSON document
+	last     arrival // of the document's bytes
+	fault    string  // text of an error object
+	bad      string  // the first thing that was no event of the dialect
+}
+
+func (s *stream) oddly() *oddities {
+	if s.odd == nil {
+		s.odd = new(oddities)
+	}
+	return s.odd
 }
 
 // init begins a stream. ev is scratch for one event, and may serve any number of streams
@@ -70,7 +81,7 @@ func (s *stream) init(p *Prepared, clk clock.Clock, counters *Counters, lineCap 
 	if s.onEvent == nil {
 		s.onEvent = s.takeEvent
 	}
-	s.text = p.Reply[:0]
+	p.Reply = p.Reply[:0]
 }
 
 // take reads the next bytes of the body. All events they complete get one stamp, taken
@@ -88,11 +99,12 @@ func (s *stream) take(p []byte, at arrival) error {
 		s.isJSON = p[0] == '{' || p[0] == '['
 	}
 	if s.isJSON {
-		if len(s.document)+len(p) > s.sse.limit {
+		odd := s.oddly()
+		if len(odd.document)+len(p) > s.sse.limit {
 			return &TooLongError{What: "document", Cap: s.sse.limit}
 		}
-		s.document = append(s.document, p...)
-		s.last = at
+		odd.document = append(odd.document, p...)
+		odd.last = at
 		return nil
 	}
 	s.newEvents, s.newTokens, s.newAnswer = 0, 0, false
@@ -104,10 +116,10 @@ func (s *stream) take(p []byte, at arrival) error {
 // parse classifies the data of an event.
 func (s *stream) parse(typ string, data []byte) (*endpoint.Event, error) {
 	ev := s.ev
-	ev.Collect, ev.Text = s.p.KeepReply, s.text
+	ev.Collect, ev.Text = s.p.KeepReply, s.p.Reply
 	err := s.p.Endpoint.Read(typ, data, ev)
 	if err == nil && !s.done {
-		s.text = ev.Text
+		s.p.Reply = ev.Text
 	}
 	ev.Text = nil
 	return ev, err
@@ -136,14 +148,14 @@ func (s *stream) takeEvent(typ string, data []byte) error {
 
 // count takes in what an event says.
 func (s *stream) count(ev *endpoint.Event) error {
-	if ev.Error != "" && s.faultText == "" {
-		s.faultText = ev.Error
+	if ev.Error != "" && s.oddly().fault == "" {
+		s.odd.fault = ev.Error
 	}
 	if ev.Finish != "" {
 		s.finished = true
 		s.finish = ev.Finish
-		if s.faultText == "" && (ev.Finish == "error" || ev.Finish == "abort") {
-			s.faultText = "finish_reason " + ev.Finish
+		if (ev.Finish == "error" || ev.Finish == "abort") && s.oddly().fault == "" {
+			s.odd.fault = "finish_reason " + ev.Finish
 		}
 	}
 	s.tokens.add(ev)
@@ -162,8 +174,8 @@ func (s *stream) count(ev *endpoint.Event) error {
 }
 
 func (s *stream) bad(text string) {
-	if s.badText == "" {
-		s.badText = text
+	if s.oddly().bad == "" {
+		s.odd.bad = text
 	}
 }
 
@@ -250,11 +262,15 @@ func (s *stream) outcome(cause, err error) (outcome, text string) {
 	if s.isJSON && clean {
 		s.takeDocument()
 	}
+	odd := s.odd
+	if odd == nil {
+		odd = &oddities{}
+	}
 	switch outcome, text := ended(cause); {
-	case s.faultText != "":
-		return run.StreamError, s.faultText
-	case s.badText != "":
-		return run.Malformed, s.badText
+	case odd.fault != "":
+		return run.StreamError, odd.fault
+	case odd.bad != "":
+		return run.Malformed, odd.bad
 	case s.done: // the answer had ended, whatever came of the connection
 	case outcome != "":
 		return outcome, text
@@ -279,10 +295,11 @@ func (s *stream) outcome(cause, err error) (outcome, text string) {
 // takeDocument reads an answer that is one JSON document.
 func (s *stream) takeDocument() {
 	s.newEvents, s.newTokens, s.newAnswer = 1, 0, false
-	ev, err := s.parse("", s.document)
+	odd := s.oddly()
+	ev, err := s.parse("", odd.document)
 	if err != nil {
-		s.bad("answer: got " + string(s.document[:min(len(s.document), 200)]) + ", want a JSON object")
-		s.stampNew(s.last)
+		s.bad("answer: got " + string(odd.document[:min(len(odd.document), 200)]) + ", want a JSON object")
+		s.stampNew(odd.last)
 		return
 	}
 	_ = s.count(ev) // there is nothing left to cut
@@ -294,7 +311,7 @@ func (s *stream) takeDocument() {
 	case !ev.Choices:
 		s.bad("answer: got a JSON object without choices, want an answer")
 	}
-	s.stampNew(s.last)
+	s.stampNew(odd.last)
 }
 
 // fill writes the columns of the answer.
@@ -306,9 +323,6 @@ func (s *stream) fill(row *run.Request) {
 	row.FirstAnswerKernelNS, row.LastTokenKernelNS = stamp(s.firstAnswerKernel), stamp(s.lastTokenKernel)
 	row.FinishReason = s.finish
 	s.tokens.fill(row, s.p.Chunks, s.isJSON)
-	if s.p.KeepReply {
-		s.p.Reply = s.text
-	}
 	if s.p.Chunks && len(s.stamps) > 0 {
 		// the gaps take the place of the stamps
 		gaps := s.stamps

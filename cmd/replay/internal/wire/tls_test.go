@@ -281,3 +281,28 @@ func TestGoAwayRefuses(t *testing.T) {
 		t.Errorf("%d refused on %d connections; want 5 on 5: each sent once", n, s.accepted.Load())
 	}
 }
+
+// More requests in flight than a connection takes streams open another one.
+func TestHTTP2OpensWhatItNeeds(t *testing.T) {
+	const n, inFlight = 600, 300
+	ca, cert := authority(t, "127.0.0.1", time.Now().Add(time.Hour))
+	var now atomic.Int64
+	full := make(chan struct{})
+	var once sync.Once
+	srv := secure(t, cert, true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if k := now.Add(1); k == inFlight {
+			once.Do(func() { close(full) })
+		}
+		<-full // all are in flight at once
+		now.Add(-1)
+		handler(good)(w, r)
+	}))
+	counters := new(Counters)
+	e := engine(t, Options{TLS: trust(t, ca), HTTP2: true, Counters: counters})
+	if got := many(t, e, srv.URL, n, inFlight); got[run.OK] != n {
+		t.Errorf("outcomes %v; want %d ok", got, n)
+	}
+	if opened := counters.Opened.Load(); opened < 2 || opened > inFlight/2 {
+		t.Errorf("%d connections for %d requests in flight", opened, inFlight)
+	}
+}

@@ -9,11 +9,14 @@ import (
 // unstamped stands for an arrival that the kernel did not stamp.
 const unstamped = -1 << 63
 
+// counts is what a connection has carried, as this side counts.
+type counts struct{ reads, received, sent int64 }
+
 // traffic is what a connection has carried.
 type traffic struct {
-	reads, received, sent int64
-	tcp                   kernel.TCPInfo
-	counted               bool // tcp is known
+	counts
+	tcp     kernel.TCPInfo
+	counted bool // tcp is known
 }
 
 // less returns what was carried since b.

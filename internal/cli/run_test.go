@@ -299,3 +299,21 @@ func TestStreams(t *testing.T) {
 		t.Errorf("code %d, stdout %q, stderr %q", code, out.String(), errw.String())
 	}
 }
+
+func TestPlain(t *testing.T) {
+	for _, c := range []struct {
+		in     string
+		except []string
+		want   string
+	}{
+		{"µs · ∞ – ok\n", nil, "µs · ∞ – ok\n"},
+		{"a\x1b[2Jb\x07\x00\x7f\u0085\t\r", nil, "a?[2Jb??????"},
+		{"\u202e\u2066x\u200f", nil, "??x?"},
+		{"\x1b[1mbold\x1b[0m \x1b[2J", []string{"\x1b[1m", "\x1b[0m"}, "\x1b[1mbold\x1b[0m ?[2J"},
+		{"\xff", nil, "\ufffd"},
+	} {
+		if got := Plain(c.in, c.except...); got != c.want {
+			t.Errorf("Plain(%q) = %q; want %q", c.in, got, c.want)
+		}
+	}
+}

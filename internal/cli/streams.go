@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -37,16 +39,27 @@ func Warnf(w io.Writer, tool, format string, a ...any) {
 // oneLine keeps a message on one line and its control characters away from the
 // terminal: a server's answer may be quoted in it.
 func oneLine(s string) string {
-	s = strings.TrimRight(s, "\n")
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n':
-			return ';'
-		case r == '\t':
-			return ' '
-		case unicode.IsControl(r):
-			return '?'
+	return Plain(strings.NewReplacer("\n", ";", "\t", " ").Replace(strings.TrimRight(s, "\n")))
+}
+
+// Plain replaces what could move the cursor of a terminal, change its state or turn
+// the order of letters, so that text from a server, a run or a file name can be shown:
+// control characters other than the newline, and controls of direction. The sequences
+// in except stay, for colours of the tool's own.
+func Plain(s string, except ...string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		if own := slices.IndexFunc(except, func(e string) bool { return strings.HasPrefix(s[i:], e) }); own >= 0 {
+			b.WriteString(except[own])
+			i += len(except[own])
+			continue
 		}
-		return r
-	}, s)
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r != '\n' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			r = '?'
+		}
+		b.WriteRune(r)
+		i += n
+	}
+	return b.String()
 }

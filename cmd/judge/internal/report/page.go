@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"hydrant/internal/cli"
 )
 
 // width is the widest line of a page, in characters.
@@ -97,6 +99,10 @@ func (p *page) paint(s string) string {
 }
 
 func (p *page) flush(w io.Writer) error {
-	_, err := io.WriteString(w, p.b.String())
+	var own []string
+	if p.colour {
+		own = []string{green, yellow, red, plain}
+	}
+	_, err := io.WriteString(w, cli.Plain(p.b.String(), own...))
 	return err
 }

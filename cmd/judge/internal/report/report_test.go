@@ -87,6 +87,23 @@ func TestColourIsOnlyAdded(t *testing.T) {
 	}
 }
 
+// Names of models, hosts and errors come from servers and runs: none of them gets at
+// the terminal.
+func TestReportIsPlain(t *testing.T) {
+	const evil = "a\x1b[2J\x1b]0;x\x07\u202eb\u0085\x00c"
+	v := sample(t)
+	v.Run.Model, v.Run.Host, v.Run.Target, v.Notes = evil, evil, []string{evil}, []string{evil}
+	for _, colour := range []bool{false, true} {
+		s := page80(t, v, colour)
+		for _, own := range []string{green, yellow, red, plain} {
+			s = strings.ReplaceAll(s, own, "")
+		}
+		if strings.ContainsAny(s, "\x1b\x07\x00\u202e\u0085") || !strings.Contains(s, "a?[2J?]0;x??b") {
+			t.Errorf("control characters in the page: %q", s)
+		}
+	}
+}
+
 func TestReportOfAnEmptyVerdict(t *testing.T) {
 	v := &verdict.Verdict{Headline: "INVALID", Harness: verdict.Invalid, SLO: verdict.None, Tier: "T0", Claim: "none"}
 	s := page80(t, v, false)

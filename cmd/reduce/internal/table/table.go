@@ -11,7 +11,14 @@ import (
 	"unicode/utf8"
 
 	"hydrant/formats/summary"
+	"hydrant/internal/cli"
 	"hydrant/internal/stats"
+)
+
+// What a terminal prints in bold.
+const (
+	bold  = "\x1b[1m"
+	plain = "\x1b[0m"
 )
 
 // Options say what of a summary is shown, and how.
@@ -27,7 +34,11 @@ func Write(w io.Writer, s *summary.Summary, o Options) error {
 	p.plan()
 	p.latencies()
 	p.facts()
-	_, err := io.WriteString(w, p.b.String())
+	var own []string
+	if o.Bold {
+		own = []string{bold, plain}
+	}
+	_, err := io.WriteString(w, cli.Plain(p.b.String(), own...))
 	return err
 }
 
@@ -86,7 +97,7 @@ func (p *page) headline() {
 	if p.o.Bold {
 		text := strings.TrimSuffix(p.b.String()[before:], "\n")
 		p.b.Reset()
-		p.b.WriteString("\x1b[1m" + text + "\x1b[0m\n")
+		p.b.WriteString(bold + text + plain + "\n")
 	}
 }
 

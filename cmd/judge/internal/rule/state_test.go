@@ -98,7 +98,9 @@ func (in *Input) part(change func(*run.Header, *run.Detail, *summary.PartEnd)) {
 // set changes one scalar.
 // capped says that the run was given a cap.
 func (in *Input) capped() {
-	in.part(func(h *run.Header, _ *run.Detail, _ *summary.PartEnd) { h.Flags = map[string]string{"concurrency": "8"} })
+	in.part(func(h *run.Header, _ *run.Detail, _ *summary.PartEnd) {
+		h.Flags = map[string]string{"concurrency": "8"}
+	})
 }
 
 func (in *Input) set(id string, v float64) {

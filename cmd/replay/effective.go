@@ -55,6 +55,7 @@ func (o *options) note() {
 	o.effective = m
 }
 
-// workerProcs is GOMAXPROCS of a worker: one for the pacer and the preparer, one for the
-// requests in flight. More workers, not more threads, use more CPUs.
-const workerProcs = 2
+// workerProcs is GOMAXPROCS of a worker: one each for the pacer and the probe of the
+// system, which keep theirs while they wait, one for the preparer and one for the rest. More
+// workers, not more threads, use more CPUs.
+const workerProcs = 4

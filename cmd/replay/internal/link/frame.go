@@ -7,6 +7,7 @@
 package link
 
 import (
+	"bufio"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -97,12 +98,12 @@ func (w *Writer) WriteJSON(kind Kind, v any) error {
 
 // Reader reads frames. One goroutine owns it.
 type Reader struct {
-	r    io.Reader
+	r    *bufio.Reader
 	head [headLen]byte
 }
 
 // NewReader returns a Reader on r.
-func NewReader(r io.Reader) *Reader { return &Reader{r: r} }
+func NewReader(r io.Reader) *Reader { return &Reader{r: bufio.NewReaderSize(r, 64<<10)} }
 
 // Next returns the next frame; the payload is the caller's. A clean end is io.EOF, one
 // inside a frame io.ErrUnexpectedEOF.

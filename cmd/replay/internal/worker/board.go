@@ -149,9 +149,11 @@ func (b *board) depart(f *flight) (now int64, ok bool) {
 	if !f.gone && !f.admitted && !b.admitLocked(f) {
 		return b.now(), false
 	}
+	if b.ahead >= aheadBudget { // the preparer may wait for room
+		b.work.Broadcast()
+	}
 	b.ahead -= f.size
 	f.size = 0
-	b.work.Broadcast()
 	now = b.now()
 	if f.gone {
 		return now, false

@@ -14,6 +14,9 @@ const (
 	batchRows  = 1024        // well under what a batch may have
 	batchAge   = time.Second //
 	rowBacklog = 4096        // finished rows that wait for the encoder
+
+	// rowGather is for how long rows gather while none waits: a thread is not woken for each.
+	rowGather = 5 * time.Millisecond
 )
 
 // rows encodes finished rows and sends them to the parent. One goroutine runs it.
@@ -52,6 +55,9 @@ func (r *rows) run() error {
 				age.Reset(batchAge)
 			}
 			r.add(row)
+			if len(r.in) == 0 {
+				time.Sleep(rowGather)
+			}
 			if r.enc.Len() >= batchRows || r.enc.Full() {
 				if err := r.flush(); err != nil {
 					return err

@@ -81,6 +81,11 @@ func (b *board) gauges(c *run.Client) {
 	c.BacklogDispatch = formats.Some(int64(due))
 }
 
+// stampGather is for how long stamps gather: a pipe write and two woken threads per request
+// would cost more than the request. What a killed worker sent in its last milliseconds
+// counts as not sent.
+const stampGather = 2 * time.Millisecond
+
 // stamps gathers what was dispatched and tells the parent, as often as the pipe takes it.
 type stamps struct {
 	out  *link.Writer
@@ -111,6 +116,7 @@ func (s *stamps) run(stop <-chan struct{}) error {
 			return nil
 		case <-s.wake:
 		}
+		time.Sleep(stampGather)
 		s.mu.Lock()
 		list, s.list = s.list, list[:0]
 		s.mu.Unlock()

@@ -260,6 +260,7 @@ func (w *worker) start(e run.Epoch) (err error) {
 	w.epoch = e
 	w.engine, err = w.newEngine(wire.Options{
 		Clock:            c,
+		KeepP:            true,
 		ConnectTimeout:   time.Duration(w.setup.ConnectNS),
 		FirstByteTimeout: time.Duration(w.setup.FirstByteNS),
 		IdleTimeout:      time.Duration(w.setup.IdleNS),

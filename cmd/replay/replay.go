@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"syscall"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -89,7 +88,9 @@ func action(c *ucli.Context) (err error) {
 			warn("%s", w)
 		}
 	}
-	descriptors(warn)
+	if err := o.checkLimits(warn); err != nil {
+		return err
+	}
 	return o.drive(ctx, c, reader, again, exe, found, warn)
 }
 
@@ -191,17 +192,4 @@ func executable() (string, error) {
 		return "/proc/self/exe", nil
 	}
 	return os.Executable()
-}
-
-// fewFiles is the limit of open files below which it may be met by the load: one
-// connection per request in flight.
-const fewFiles = 4096
-
-// descriptors warns when the limit of open files is low. The runtime has raised the soft
-// limit to the hard one already.
-func descriptors(warn func(string, ...any)) {
-	var l syscall.Rlimit
-	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l) == nil && l.Cur < fewFiles {
-		warn("%d open files allowed, want at least %d: a worker fails with about %d requests in flight; raise it with ulimit -n", l.Cur, fewFiles, max(int64(l.Cur)-32, 0))
-	}
 }

@@ -387,8 +387,8 @@ func (l *loop) found(p *place, ips []netip.Addr, err error) {
 	}
 }
 
-// localPorts returns how many ports the kernel may give to connections to one destination.
-func localPorts() int {
+// LocalPorts returns how many ports the kernel may give to connections to one destination.
+func LocalPorts() int {
 	b, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range")
 	var low, high int
 	if err == nil {

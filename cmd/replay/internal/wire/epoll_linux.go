@@ -100,7 +100,7 @@ type handle struct {
 // Options.TLS, HTTP2 and Proxy mean nothing to it.
 func NewEpoll(o Options) (Engine, error) {
 	l := &loop{o: o, limits: limitsOf(&o), counters: o.Counters, base: clock.Monotonic() - o.Clock.Now(), stamps: kernel.NewConverter(o.Clock),
-		in: make([]byte, loopRead), targets: map[targetKey]*prefix{}, places: map[string]*place{}, ports: localPorts()}
+		in: make([]byte, loopRead), targets: map[targetKey]*prefix{}, places: map[string]*place{}, ports: LocalPorts()}
 	if l.counters == nil {
 		l.counters = new(Counters)
 	}

@@ -14,6 +14,12 @@
 // and never moves: a late request goes out late and its row says so. The rows are the
 // same for any number of workers.
 //
+// That is --timing schedule. Under strict only the time counts, under think only what it
+// waits for and the think time, and --closed N keeps N requests in flight, whatever the
+// time. --concurrency and --sessions cap what is in flight and open, over all workers: a
+// request that waits for its slot is late. --loop repeats the schedule with fresh prompts
+// until --requests or --duration.
+//
 // Every planned request has exactly one row. A signal ends the dispatching: what is in
 // flight may go on for --grace, the rest becomes not_sent, the run says interrupted. A
 // second signal leaves at once. A worker that dies, or a schedule that turns out cut or
@@ -81,6 +87,10 @@ The target is --url, --sim SPEC (replay starts a simulated server) or --null. Be
 load a preflight asks for the models and sends one short request. The model sent is
 --model, else what /v1/models lists when it lists exactly one, else the line's.
 
+--timing says what gives a request its instant: schedule (its time, and not before what it
+waits for ended), strict (its time alone), think (what it waits for and a think time), asap
+(a free slot; --closed N keeps N requests in flight). --loop repeats the schedule.
+
 The first SIGINT or SIGTERM stops sending, lets requests in flight go on for --grace and
 ends the run as interrupted; the second leaves at once. A dead worker or a schedule that
 turns out cut ends the run in the same way as failed. Every planned request has a row.
@@ -90,6 +100,7 @@ turns out cut ends the run in the same way as failed. Every planned request has 
 Examples:
   replay day.sched.zst --sim default -o run.arrows
   tracegen mooncake trace.jsonl.zst --speed 10 | replay --null --workers 2 | reduce
+  replay day.sched.zst --sim default --closed 64 --loop --duration 10m -o run.arrows
   replay day.sched.zst --url http://localhost:8000 --api-key-env API_KEY -o run.arrows`,
 		Flags:    flags(),
 		Action:   action,

@@ -32,7 +32,7 @@ func testKernelColumns(t *testing.T, engine opener) {
 				t.Errorf("%s is null", name)
 			}
 		}
-		if row.SegmentsIn.V != 1 || row.Reads.V < 1 || row.Retransmits.V != 0 || row.RTTUS.V < 0 {
+		if row.SegmentsIn.V < 1 || row.Reads.V < 1 || row.Retransmits.V != 0 || row.RTTUS.V < 0 {
 			t.Errorf("segments %v, reads %v, retransmits %v, rtt %v", row.SegmentsIn, row.Reads, row.Retransmits, row.RTTUS)
 		}
 		if len(row.ChunkDelayUS) != 2 || !row.ChunkDelayUS[0].Valid {
@@ -49,8 +49,8 @@ func testCountersOfAClosedConnection(t *testing.T, engine opener) {
 	s := serve(t, sayAndClose("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"+contentEvent("a")+doneEvent))
 	for range 20 {
 		e := engine(t, Options{})
-		if row := do(t, e, prepared(t, s.url())); row.SegmentsIn != formats.Some(1) || !row.RTTUS.Valid {
-			t.Fatalf("segments %v, rtt %v; want 1 and a time", row.SegmentsIn, row.RTTUS)
+		if row := do(t, e, prepared(t, s.url())); row.SegmentsIn.V < 1 || !row.RTTUS.Valid {
+			t.Fatalf("segments %v, rtt %v; want some and a time", row.SegmentsIn, row.RTTUS)
 		}
 	}
 }
@@ -138,8 +138,8 @@ func testOneReadPerSegment(t *testing.T, engine opener) {
 	p := prepared(t, s.url())
 	p.stall = func(int64) { parsed <- struct{}{} }
 	row := do(t, engine(t, Options{}), p)
-	if row.Outcome != run.OK || row.SegmentsIn.V != events+2 || row.Reads.V < events || row.MultiEventReads.V != 0 {
-		t.Errorf("outcome %s, segments %v, reads %v, of several events %v; want %d segments and a read for each event",
+	if row.Outcome != run.OK || row.SegmentsIn.V < events+2 || row.Reads.V < events || row.MultiEventReads.V != 0 {
+		t.Errorf("outcome %s, segments %v, reads %v, of several events %v; want at least %d segments and a read for each event",
 			row.Outcome, row.SegmentsIn, row.Reads, row.MultiEventReads, events+2)
 	}
 }

@@ -51,12 +51,28 @@ func (t *table) markdown() string {
 		if r.scenario.note != "" {
 			b.WriteString(" " + r.scenario.note)
 		}
+		if n := r.disturbed(); n > 0 {
+			fmt.Fprintf(&b, " In %s of %d the server itself was more than 5 ms late at p99.", count(n, "program run"), len(r.rounds)*len(r.scenario.programs))
+		}
 		b.WriteString("\n\n| figure | Hydrant | against | its figure | ratio | wanted | |\n|---|---|---|---|---|---|---|\n")
 		for _, row := range r.scenario.rows {
 			b.WriteString(r.line(row))
 		}
 	}
 	return b.String()
+}
+
+// disturbed counts the runs in which something else had the server's CPU, or the load was
+// more than it can make.
+func (r *result) disturbed() (n int) {
+	for _, got := range r.rounds {
+		for _, f := range got {
+			if f["server_late_p99_us"] > 5000 {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // line is one row of the table.

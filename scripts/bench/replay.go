@@ -3,13 +3,11 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
@@ -29,7 +27,6 @@ func (b *bench) replay(cpus string, args ...any) (*ran, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	name := filepath.Join(b.tmp, "run.arrows")
-	args = dropEngine(filepath.Join(b.bin, "replay"), args) // XX
 	args = append([]any{"--preflight", "off", "--model", "paced", "--quiet", "-o", name}, args...)
 	if out, err := b.command(ctx, cpus, filepath.Join(b.bin, "replay"), args...).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, out)
@@ -132,14 +129,30 @@ func (r *ran) late(class string) figures {
 	return figures{"late_p50_us": at(500_000), "late_p99_us": at(990_000), "requests": float64(len(x))}
 }
 
-func dropEngine(exe string, args []any) []any {
-	out, _ := exec.Command(exe, "--help").CombinedOutput()
-	if bytes.Contains(out, []byte("--engine")) {
-		return args
+// open returns the most requests in flight over all workers at one second, and what memory
+// they took beyond that of the first second, when none had been sent.
+func (r *ran) open() figures {
+	type moment struct{ inFlight, rss, workers int64 }
+	at := map[int64]*moment{}
+	var none int64
+	for _, c := range r.clients {
+		second := (c.TNS + int64(time.Second)/2) / int64(time.Second)
+		m := at[second]
+		if m == nil {
+			m = &moment{}
+			at[second] = m
+		}
+		m.inFlight, m.rss, m.workers = m.inFlight+c.InFlight.V, m.rss+c.RSSBytes.V, m.workers+1
+		if second == 1 {
+			none += c.RSSBytes.V
+		}
 	}
-	i := slices.Index(args, any("--engine"))
-	if i < 0 {
-		return args
+	var most moment
+	for _, m := range at {
+		if m.inFlight > most.inFlight || m.inFlight == most.inFlight && m.rss > most.rss {
+			most = *m
+		}
 	}
-	return slices.Delete(slices.Clone(args), i, i+2)
+	return figures{"open_streams": float64(most.inFlight), "rss_bytes": float64(most.rss),
+		"bytes_per_stream": float64(most.rss-none) / float64(most.inFlight)}
 }

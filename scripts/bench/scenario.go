@@ -58,6 +58,9 @@ var scenarios = []*scenario{
 	streams(2500),
 	dispatch,
 	ask,
+	lengths,
+	idle,
+	scale,
 }
 
 // streams is n paced streams.

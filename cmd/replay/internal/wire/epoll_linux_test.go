@@ -53,7 +53,20 @@ type landed struct{ row *run.Request }
 func (f *landed) Row() *run.Request    { return new(run.Request) }
 func (f *landed) Ended(r *run.Request) { f.row = r }
 
-// stream begins an answer on a connection of its own and returns the server's end.
+// alone waits until no connection is open.
+func (l *loop) alone(t testing.TB) {
+	t.Helper()
+	l.until(t, "closed connection", func() bool {
+		for _, s := range l.sockets {
+			if s != nil {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// begin begins an answer on a connection of its own and returns the server's end.
 func (l *loop) begin(t testing.TB, p *Prepared, s net.Listener) (net.Conn, *landed) {
 	t.Helper()
 	f := &landed{}
@@ -231,6 +244,7 @@ func TestSeveralAddresses(t *testing.T) {
 		if f.row.Outcome != run.OK || f.row.RemoteAddr != a.addr {
 			t.Errorf("%s %q from %q", f.row.Outcome, f.row.Error, f.row.RemoteAddr)
 		}
+		l.alone(t)
 	}
 	if p.turn < 5 {
 		t.Errorf("%d addresses tried for 4 connections; want both in turn", p.turn)
@@ -254,6 +268,7 @@ func TestNamesAreResolvedAgain(t *testing.T) {
 		f := &landed{}
 		l.Start(context.Background(), prepared(t, "http://localhost:"+service+"/"), l.o.Clock.Now(), f)
 		l.until(t, "end", func() bool { return f.row != nil })
+		l.alone(t)
 		return f.row
 	}
 	if row := request(); row.Outcome != run.OK || !row.DNSNS.Valid || row.DNSNS.V < row.ConnAskedNS.V || row.DNSNS.V > row.ConnectNS.V {

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +26,9 @@ type rows struct {
 	in  chan *run.Request
 	enc *run.Encoder
 
+	mu   sync.Mutex
+	over []*run.Request // what in had no room for
+
 	envelope []link.Row
 	buf      []byte
 	sent     int64
@@ -35,10 +39,40 @@ func newRows(out *link.Writer) *rows {
 	return &rows{out: out, in: make(chan *run.Request, rowBacklog), enc: run.NewEncoder()}
 }
 
-// put hands a finished row over.
+// put hands a finished row over. It never waits, since it may run on the pacing thread:
+// behind an output that is stuck, rows gather in memory, which backlog_rows shows.
 func (r *rows) put(row *run.Request) {
 	r.waiting.Add(1)
-	r.in <- row
+	select {
+	case r.in <- row:
+	default:
+		r.mu.Lock()
+		r.over = append(r.over, row)
+		r.mu.Unlock()
+	}
+}
+
+// overflow takes the rows that had no room.
+func (r *rows) overflow() error {
+	r.mu.Lock()
+	over := r.over
+	r.over = nil
+	r.mu.Unlock()
+	for _, row := range over {
+		if err := r.take(row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// take encodes a row, and sends the batch that is full with it.
+func (r *rows) take(row *run.Request) error {
+	r.add(row)
+	if r.enc.Len() >= batchRows || r.enc.Full() {
+		return r.flush()
+	}
+	return nil
 }
 
 // run takes rows until in is closed, and sends all of them.
@@ -49,21 +83,26 @@ func (r *rows) run() error {
 		select {
 		case row, ok := <-r.in:
 			if !ok {
+				if err := r.overflow(); err != nil {
+					return err
+				}
 				return r.flush()
 			}
 			if r.enc.Len() == 0 {
 				age.Reset(batchAge)
 			}
-			r.add(row)
-			if len(r.in) == 0 {
+			err := r.take(row)
+			if err == nil && len(r.in) == 0 {
 				time.Sleep(rowGather)
+				err = r.overflow()
 			}
-			if r.enc.Len() >= batchRows || r.enc.Full() {
-				if err := r.flush(); err != nil {
-					return err
-				}
+			if err != nil {
+				return err
 			}
 		case <-age.C:
+			if err := r.overflow(); err != nil {
+				return err
+			}
 			if err := r.flush(); err != nil {
 				return err
 			}

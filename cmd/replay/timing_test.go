@@ -396,3 +396,24 @@ func TestAWarningNamesTheCapAndTheRequests(t *testing.T) {
 		}
 	}
 }
+
+// A signal ends a loop that --duration would have ended: what was released has rows, the
+// passes to come have none.
+func TestASignalEndsALoop(t *testing.T) {
+	plan := planFile(t, []schedule.Request{request(0, 0), request(1, 0), request(2, 0)})
+	p := start(t, nil, plan, "--sim", served(20*time.Millisecond), "--closed", "2", "--loop", "--duration", "1h", "--workers", "2", "--progress", "--grace", "5s")
+	sending(t, p, 1)
+	if err := p.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.end(); got != 130 {
+		t.Errorf("status %d; want 130\n%s", got, p.said())
+	}
+	run := read(t, p.out.Bytes())
+	if run.end.Status != format.Interrupted || run.most(inFlight) > 2 {
+		t.Errorf("status %s, %d in flight; want interrupted, 2", run.end.Status, run.most(inFlight))
+	}
+	if got := run.outcomes(); got[format.OK] != len(run.rows) || len(run.rows) == 0 {
+		t.Errorf("outcomes %v; want all that was released, to its end", got)
+	}
+}

@@ -23,6 +23,7 @@ import (
 	"hydrant/cmd/replay/internal/clock"
 	"hydrant/cmd/replay/internal/link"
 	"hydrant/cmd/replay/internal/slots"
+	"hydrant/cmd/replay/internal/worker"
 	"hydrant/formats/run"
 	"hydrant/formats/schedule"
 )
@@ -146,7 +147,7 @@ func (d *drive) stop(status string, cause error, grace time.Duration) {
 		return
 	}
 	close(d.stopped)
-	if n := d.live.sent - d.live.ended; n > 0 && grace > 0 && d.o.Notice != nil {
+	if n := d.inFlight(); n > 0 && grace > 0 && d.o.Notice != nil {
 		d.o.Notice(fmt.Sprintf("%s: no more requests are sent; %d in flight may go on for %s; a second signal leaves at once", oneLine(cause), n, grace))
 	}
 	b, err := json.Marshal(link.Stop{Reason: cause.Error(), GraceNS: int64(grace)})
@@ -156,6 +157,15 @@ func (d *drive) stop(status string, cause error, grace time.Duration) {
 	for _, m := range d.crew {
 		go m.send(frame{link.KindStop, b}, nil) // never waits for a worker that hangs
 	}
+}
+
+// inFlight returns how many requests are in flight: by the slots they hold, else as far as
+// stamps and rows have come. The caller holds the mutex.
+func (d *drive) inFlight() int64 {
+	if d.slots != nil && d.o.Setup.Concurrency > 0 {
+		return d.slots.Used(worker.Requests)
+	}
+	return d.live.sent - d.live.ended
 }
 
 // oneLine returns the first line of an error's text.

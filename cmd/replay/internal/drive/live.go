@@ -77,7 +77,7 @@ func (d *drive) snapshot() Snapshot {
 	l.pass(now)
 	copy(l.past[:], l.past[1:])
 	l.past[rateSpan] = point{now, l.sent, l.due, l.events}
-	s := Snapshot{Elapsed: time.Duration(now), Planned: d.totals.planned, Whole: l.whole, Span: time.Duration(l.span), Sent: l.sent, InFlight: l.sent - l.ended, LagP99: time.Duration(l.lag)}
+	s := Snapshot{Elapsed: time.Duration(now), Planned: d.totals.planned, Whole: l.whole, Span: time.Duration(l.span), Sent: l.sent, InFlight: d.inFlight(), LagP99: time.Duration(l.lag)}
 	l.lag = 0
 	first := l.past[0]
 	if span := float64(now-first.at) / float64(time.Second); span > 0 {

@@ -95,6 +95,9 @@ func (m *Memory) at(pool, word int) *atomic.Int64 {
 // Peak returns the most slots of a pool that were ever held at once.
 func (m *Memory) Peak(pool int) int64 { return m.at(pool, wordPeak).Load() }
 
+// Used returns how many slots of a pool are held.
+func (m *Memory) Used(pool int) int64 { return m.at(pool, wordUsed).Load() }
+
 // Stuck reports whether limit slots of a pool are held and there is nothing to do for
 // those that hold them.
 func (m *Memory) Stuck(pool int, limit int64) bool {

@@ -58,7 +58,7 @@ func TestStuck(t *testing.T) {
 		t.Error("stuck with work to do")
 	}
 	b.Work(-3)
-	if !m.Stuck(0, 2) {
+	if !m.Stuck(0, 2) || m.Used(0) != 2 {
 		t.Error("not stuck with all slots held and nothing to do")
 	}
 }
@@ -115,7 +115,7 @@ func TestOneSlotGoesToTheEarliest(t *testing.T) {
 
 // Many takers at once: never more than the cap, and everybody gets on.
 func TestUnderContention(t *testing.T) {
-	const members, limit, rounds = 4, 3, 2000
+	const members, limit, rounds = 4, 3, 500
 	m, f, err := New(members)
 	if err != nil {
 		t.Fatal(err)

@@ -78,7 +78,7 @@ func (b *board) gauges(c *run.Client) {
 	c.TNS = b.now()
 	c.InFlight = formats.Some(b.inFlight)
 	c.BacklogPrepare = formats.Some(int64(waiting))
-	c.BacklogDispatch = formats.Some(int64(due))
+	c.BacklogDispatch = formats.Some(int64(due + b.waitingForSlots()))
 }
 
 // stampGather is for how long stamps gather: a pipe write and two woken threads per request

@@ -128,7 +128,10 @@ func newWorker(s link.Setup, out *link.Writer, engine func(wire.Options) (wire.E
 		wakes: make(chan struct{}, 1), quit: make(chan struct{}), broken: make(chan error, 16)}
 	w.queue = pace.New[*flight](w.now, w.sleep, w.ring)
 	w.board = newBoard(w.now, w.queue, w.giveUp)
-	w.board.timing, w.board.forget = cmp.Or(s.Timing, Schedule), w.forget
+	w.board.timing = cmp.Or(s.Timing, Schedule)
+	w.board.forget = func(all []*flight) { // not on the pacing thread: the pipe may be full
+		w.background(func() error { w.forget(all); return nil })
+	}
 	w.ctx, w.cancel = context.WithCancelCause(context.Background())
 	var err error
 	if w.trust, err = wire.Trust(s.CA); err != nil {

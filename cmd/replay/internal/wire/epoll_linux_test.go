@@ -170,8 +170,10 @@ func TestSleepEndsInTime(t *testing.T) {
 	l.Sleep(0) // long ago
 	l.Ring()
 	l.Sleep(1 << 62) // heard although it rang before
-	go l.Ring()
+	rung := make(chan struct{})
+	go func() { l.Ring(); close(rung) }()
 	l.Sleep(1 << 62)
+	<-rung
 }
 
 // A kernel without epoll_pwait2 wakes by a timer descriptor.
@@ -184,8 +186,10 @@ func TestSleepWithATimer(t *testing.T) {
 			l.Sleep(at)
 		}
 	}
-	go l.Ring()
+	rung := make(chan struct{})
+	go func() { l.Ring(); close(rung) }()
 	l.Sleep(1 << 62)
+	<-rung
 }
 
 func TestUnixSocket(t *testing.T) { both(t, testUnixSocket) }

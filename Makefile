@@ -12,7 +12,7 @@ UNITS        = $$($(GO) list ./... | grep -v '^hydrant/scripts$$')
 GOFILES     := $(shell find cmd formats traces internal -name '*.go' -not -name '*_test.go' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint fuzz bench microbench golden demo clean
+.PHONY: help build test race lint fuzz bench soak microbench golden demo clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -50,6 +50,10 @@ ONLY   ?=
 bench: bin/replay ## measure against the floor programs and write docs/performance.md; ROUNDS=1 for a look
 	@mkdir -p .cache && $(GO) build -o .cache/bench ./scripts/bench
 	.cache/bench bin $(ROUNDS) $(if $(ONLY),-,docs/performance.md) $(ONLY)
+
+soak: bin/replay ## hold 10,000 silent streams for a minute, and stop a server for 6 seconds
+	@mkdir -p .cache && $(GO) build -o .cache/bench ./scripts/bench
+	.cache/bench bin 1 - silent freeze
 
 microbench: ## run the benchmarks of single packages
 	$(GO) test -run '^$$' -bench . -benchmem ./...

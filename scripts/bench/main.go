@@ -64,7 +64,7 @@ func measure(args []string) error {
 	}
 	t := newTable(rounds, args[3:])
 	for _, s := range scenarios {
-		if len(args) > 3 && !slices.Contains(args[3:], s.name) {
+		if named := slices.Contains(args[3:], s.name); !named && (s.soak || len(args) > 3) {
 			continue
 		}
 		if err := b.play(s, rounds, t); err != nil {

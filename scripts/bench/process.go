@@ -60,6 +60,7 @@ func (b *bench) command(ctx context.Context, cpus, exe string, args ...any) *exe
 // paced is a running server of the benchmarks.
 type paced struct {
 	addrs []string
+	pid   int
 	stop  func()
 }
 
@@ -87,6 +88,7 @@ func (b *bench) serve(cpus string, period time.Duration, first, n int) (*paced, 
 		cancel()
 		return nil, err
 	}
+	p.pid = cmd.Process.Pid // taskset becomes the server
 	p.stop = func() { cancel(); _ = cmd.Wait() }
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		p.stop()

@@ -20,6 +20,7 @@ type ran struct {
 	rows    []run.Request
 	clients []run.Client
 	bytes   int64
+	epoch   int64 // CLOCK_MONOTONIC at offset 0
 }
 
 // replay runs Hydrant on the client's CPU; cpus may say another.
@@ -53,6 +54,7 @@ func read(name string) (*ran, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.epoch = part.Header().Epoch.MonotonicNS
 	bad := map[string]int{}
 	for {
 		row, err := part.NextRequest()

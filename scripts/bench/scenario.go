@@ -10,7 +10,8 @@ import (
 // scenario is a load with the programs that carry it, and what is compared.
 type scenario struct {
 	name, title, note string
-	rounds            int // at most; 0: as many as asked for
+	rounds            int  // at most; 0: as many as asked for
+	soak              bool // runs only when it is named
 	programs          []program
 	rows              []row
 }
@@ -61,6 +62,8 @@ var scenarios = []*scenario{
 	lengths,
 	idle,
 	scale,
+	silent,
+	freeze,
 }
 
 // streams is n paced streams.

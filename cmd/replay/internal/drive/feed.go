@@ -65,6 +65,9 @@ func (f *feeder) next() (*line, error) {
 		f.whole = err == io.EOF
 		return nil, err
 	}
+	if err := reachable(r); err != nil {
+		return nil, err
+	}
 	r = f.loop.place(r)
 	if f.timing == worker.Strict {
 		if err := strict(r); err != nil {
@@ -104,6 +107,24 @@ func (f *feeder) next() (*line, error) {
 	j.Request.Blocks, j.Request.Body, j.Request.Extra = nil, nil, nil
 	l.slim = link.AppendJob(nil, &j)
 	return l, nil
+}
+
+// farthest is how far ahead a line may lie, and how long it may wait: 18 years, so that
+// every instant of a run stays within the 36 that reduce accepts.
+const farthest = 1 << 59
+
+// reachable refuses a line whose instant would be beyond all runs.
+func reachable(r *schedule.Request) error {
+	for _, v := range []struct {
+		what string
+		ns   int64
+	}{{"at_ns", r.AtNS.Or(0)}, {"delay_ns", r.DelayNS.Or(0)}} {
+		if v.ns > farthest {
+			return &formats.SyntaxError{Place: "schedule request " + strconv.FormatInt(r.ID, 10), What: v.what, Got: strconv.FormatInt(v.ns, 10),
+				Want: strconv.FormatInt(farthest, 10) + ", 18 years, at most"}
+		}
+	}
+	return nil
 }
 
 // strict refuses a line that an instant alone cannot time.

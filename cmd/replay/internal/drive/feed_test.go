@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -109,6 +110,24 @@ func TestThePlanEnds(t *testing.T) {
 		jobs, err := all(t, f)
 		if err != io.EOF || len(jobs) != c.want || f.planEnd != (c.want < 10) {
 			t.Errorf("--requests %d --duration %s: %d lines, %v, plan ended %v; want %d", c.requests, c.duration, len(jobs), err, f.planEnd, c.want)
+		}
+	}
+}
+
+// reduce would refuse the rows of a line beyond all runs.
+func TestLinesBeyondAllRuns(t *testing.T) {
+	for what, r := range map[string]schedule.Request{
+		"":         {ID: 1, AtNS: some(farthest), After: []int64{0}, DelayNS: some(farthest), Session: "a", Turn: 1},
+		"at_ns":    {ID: 1, AtNS: some(farthest + 1), Session: "a", Turn: 1},
+		"delay_ns": {ID: 1, After: []int64{0}, DelayNS: some(math.MaxInt64), Session: "a", Turn: 1},
+	} {
+		jobs, err := all(t, &feeder{r: plan(t, schedule.Request{ID: 0, AtNS: some(0), Session: "a"}, r), workers: 1, serverBlock: 16})
+		var se *formats.SyntaxError
+		switch {
+		case what == "" && (err != io.EOF || len(jobs) != 2):
+			t.Errorf("%d jobs, then %v; want both", len(jobs), err)
+		case what != "" && (!errors.As(err, &se) || se.What != what || se.Place != "schedule request 1"):
+			t.Errorf("error %v; want one about %s of request 1", err, what)
 		}
 	}
 }

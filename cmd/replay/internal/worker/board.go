@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"math"
 	"sync"
 
 	"hydrant/cmd/replay/internal/link"
@@ -91,8 +92,17 @@ func (b *board) accept(j *link.Job, after []int64) {
 func (f *flight) follow(how ending) {
 	f.depEnd = later(f.depEnd, how.ns)
 	if at := f.job.Request.AtNS; at.Valid && how.slip.Valid {
-		f.start = later(f.start, at.V+how.slip.V)
+		f.start = later(f.start, plus(at.V, how.slip.V))
 	}
+}
+
+// plus adds to an instant. One beyond all time never comes, and does not turn into one
+// long past.
+func plus(ns, more int64) int64 {
+	if more > 0 && ns > math.MaxInt64-more {
+		return math.MaxInt64
+	}
+	return ns + more
 }
 
 func later(a formats.Int, ns int64) formats.Int {
@@ -135,9 +145,9 @@ func (b *board) dueOf(f *flight) formats.Int {
 	case b.timing == Think && !r.DelayNS.Valid:
 		return later(f.start, f.depEnd.V)
 	case b.timing == Think:
-		return formats.Some(f.depEnd.V + r.DelayNS.V)
+		return formats.Some(plus(f.depEnd.V, r.DelayNS.V))
 	}
-	return later(r.AtNS, f.depEnd.V+r.DelayNS.Or(0))
+	return later(r.AtNS, plus(f.depEnd.V, r.DelayNS.Or(0)))
 }
 
 // depart takes a flight off the ground: true when it is to be sent now, with the instant,

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"hydrant/cmd/replay/internal/pace"
 	"hydrant/cmd/replay/internal/wire"
 	"hydrant/formats"
+	"hydrant/formats/run"
 	"hydrant/formats/schedule"
 )
 
@@ -102,6 +104,41 @@ func TestDueIsTheLaterOfPlanAndPredecessors(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// An instant beyond all time never comes; it is not one long past.
+func TestAnEndlessDelayNeverEnds(t *testing.T) {
+	for _, timing := range []string{Schedule, Think} {
+		b := newBench(t)
+		b.timing = timing
+		b.clock = 400
+		b.job(0, some(0), null)
+		b.job(1, null, some(math.MaxInt64), 0)
+		b.job(2, some(10), some(math.MaxInt64-100), 0)
+		b.prepareAll(1)
+		first := b.flights()
+		b.depart(first[0])
+		b.landed(first[0], 400, true)
+		if d := cmp.Diff(map[int64]int64{1: math.MaxInt64, 2: math.MaxInt64}, dues(b.flights())); d != "" {
+			t.Errorf("%s: %s", timing, d)
+		}
+	}
+	var slept []int64
+	w := worker{engine: sleeper{slept: &slept}, epoch: run.Epoch{MonotonicNS: 1000}, setup: link.Setup{SpinNS: 5}}
+	for _, ns := range []int64{7, pace.Forever, pace.Forever - 1, pace.Forever - 1000} {
+		w.sleep(ns)
+	}
+	if d := cmp.Diff([]int64{1002, pace.Forever, pace.Forever, pace.Forever}, slept); d != "" {
+		t.Errorf("the engine sleeps until %s", d)
+	}
+}
+
+// sleeper is an engine that notes until when it was to sleep.
+type sleeper struct {
+	wire.Engine
+	slept *[]int64
+}
+
+func (s sleeper) Sleep(ns int64) { *s.slept = append(*s.slept, ns) }
 
 func TestEndingsForgetTheOldest(t *testing.T) {
 	e := endings{cap: 3}

@@ -3,6 +3,7 @@ package worker
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"hydrant/cmd/replay/internal/link"
 	"hydrant/cmd/replay/internal/wire"
@@ -139,7 +140,8 @@ func (w *worker) prepareAll() {
 func (w *worker) refuse(f *flight, err error) {
 	var lost *lostReply
 	if !errors.As(err, &lost) {
-		fault := link.Fault{Text: fmt.Sprintf("schedule request %d: %s", f.job.Request.ID, err)}
+		place := fmt.Sprintf("schedule request %d: ", f.job.Request.ID)
+		fault := link.Fault{Text: place + strings.TrimPrefix(err.Error(), place)}
 		var h interface{ Hint() string }
 		if errors.As(err, &h) {
 			fault.Hint = h.Hint()

@@ -150,8 +150,8 @@ func (w *worker) now() int64 {
 }
 
 func (w *worker) sleep(ns int64) {
-	if ns != pace.Forever {
-		ns += w.epoch.MonotonicNS - w.setup.SpinNS
+	if ns = plus(ns, w.epoch.MonotonicNS); ns != pace.Forever {
+		ns -= w.setup.SpinNS
 	}
 	w.engine.Sleep(ns)
 }

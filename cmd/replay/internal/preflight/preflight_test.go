@@ -88,6 +88,12 @@ func hint(err error) string {
 	return ""
 }
 
+// whole answers with one JSON document, whatever was asked for.
+func whole(w http.ResponseWriter, _ *http.Request, _ string) {
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":"a a a a"},"finish_reason":"length"}],"usage":%s}`, usage4)
+}
+
 func TestCheck(t *testing.T) {
 	fail := func(status int, text string) func(http.ResponseWriter, *http.Request, string) {
 		return func(w http.ResponseWriter, _ *http.Request, _ string) { http.Error(w, text, status) }
@@ -115,6 +121,7 @@ func TestCheck(t *testing.T) {
 		"unknown model":         {server: &fake{models: list("m"), trial: fail(404, "no such model")}, options: func(o *Options) { o.Model = "x" }, err: `trial request for model "x": status 404`, hint: "lists these models: m", trials: 1},
 		"unknown field":         {server: &fake{models: list("m"), trial: fail(400, "extra fields not permitted: ignore_eos")}, err: "status 400", hint: "--pin-output off", trials: 1},
 		"down for good":         {server: &fake{models: list("m"), trial: fail(503, "busy")}, err: "trial request: http_error", hint: "--preflight off", trials: 3},
+		"whole answers":         {server: &fake{models: list("m"), trial: whole}, err: "trial request: malformed", hint: "--stream off", trials: 3},
 		"no stream":             {server: &fake{models: list("m"), trial: fail(200, "hello")}, err: "trial request: ", hint: "--preflight off", trials: 3},
 	} {
 		t.Run(name, func(t *testing.T) {

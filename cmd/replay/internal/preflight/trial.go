@@ -108,6 +108,9 @@ func judge(o Options, base, model string, listed []string, row *run.Request, f *
 	case row.Outcome == run.HTTPError && clientsFault(status) && o.Pin:
 		return cli.WithHint(fmt.Errorf("%s: trial request: status %d%s", place, status, said),
 			"a server that does not know ignore_eos and min_tokens takes --pin-output off")
+	case row.Outcome == run.Malformed && o.Stream:
+		return cli.WithHint(fmt.Errorf("%s: trial request: %s%s", place, row.Outcome, said),
+			"a server that does not stream takes --stream off; --preflight off starts the load all the same")
 	case row.Outcome != run.OK:
 		return cli.WithHint(fmt.Errorf("%s: trial request: %s%s", place, row.Outcome, said), "--preflight off starts the load all the same")
 	case o.Stream && row.TokenEvents.V < 2 && row.OutputTokens.V >= 2:

@@ -154,7 +154,7 @@ func (o *options) runHeader(schedule []byte, found *preflight.Findings) format.H
 		targets[i] = preflight.Redact(u)
 	}
 	return format.Header{Build: cli.Build(), Schedule: schedule, Target: targets, Endpoint: o.endpoint, Model: found.Model, Server: found.Server,
-		Streaming: o.stream, Engine: o.engine, Prompt: o.prompt, Timing: o.timing, Flags: o.effective, Seed: o.seed, Workers: o.workers,
+		Streaming: o.stream, Engine: o.engine, Prompt: o.prompt, Timing: o.timing, Flags: o.effective, Seed: o.seed, Workers: o.workers, WorkerProcs: workerProcs,
 		ChunkLists: o.chunks, WarmupNS: int64(o.warmup), RampNS: int64(o.ramp), Calibration: "off", Host: host.Facts(), Labels: o.labels, ServerConfig: o.config}
 }
 

@@ -63,7 +63,7 @@ func goldenClients() []Client {
 func goldenHeader() Header {
 	return Header{Build: "hydrant test", Schedule: json.RawMessage(`{"format":"hydrant-schedule","version":1}`), Target: []string{"http://127.0.0.1:8000"},
 		Endpoint: "chat", Model: "m", Server: json.RawMessage("null"), Streaming: true, Engine: "http", Prompt: "text", Timing: "schedule",
-		Flags: map[string]string{"workers": "2", "chunks": "full"}, Seed: 7, Workers: 2, ChunkLists: "full", Calibration: "off",
+		Flags: map[string]string{"workers": "2", "chunks": "full"}, Seed: 7, Workers: 2, WorkerProcs: 4, ChunkLists: "full", Calibration: "off",
 		Host:  Host{Hostname: "host", Kernel: "6.1", BootID: "b", Arch: "amd64", Go: "go1.26", CPUs: 2, CPUsAllowed: 2, ClockSync: "unknown"},
 		Epoch: Epoch{MonotonicNS: 123_000_000_000, WallNS: 1_790_000_000_000_000_000}, Labels: map[string]string{"run": "golden"}}
 }

@@ -29,6 +29,7 @@ type Header struct {
 	Flags        map[string]string `json:"flags"`         // effective flags, secrets left out
 	Seed         int64             `json:"seed"`          //
 	Workers      int               `json:"workers"`       //
+	WorkerProcs  int               `json:"worker_procs"`  // GOMAXPROCS of each; 0: not known
 	ChunkLists   string            `json:"chunks"`        // full or off
 	WarmupNS     int64             `json:"warmup_ns"`     // --warmup, 0 when none
 	RampNS       int64             `json:"ramp_ns"`       // --ramp, 0 when none

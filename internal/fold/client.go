@@ -74,8 +74,14 @@ func (p *part) usable() float64 {
 	return n
 }
 
-// allowance is what one worker may use of them.
-func (p *part) allowance() float64 { return p.usable() / float64(max(1, p.header.Workers)) }
+// allowance is what one worker may use of them, and can.
+func (p *part) allowance() float64 {
+	n := p.usable() / float64(max(1, p.header.Workers))
+	if procs := float64(p.header.WorkerProcs); procs > 0 {
+		n = min(n, procs)
+	}
+	return n
+}
 
 // workerView is the evidence of one worker over the window.
 type workerView struct {

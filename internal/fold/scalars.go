@@ -116,7 +116,7 @@ var scalarTable = [...]scalar{
 	{"client_share_p50", "share", "mean of client_time/ttft_user over rows with ttft_user at or above its p50"},
 	{"client_share_p90", "share", "the same at p90"},
 	{"client_share_p99", "share", "the same at p99"},
-	{"allowance", "CPUs", "CPUs that one worker may use: usable CPUs/workers, smallest over the parts"},
+	{"allowance", "CPUs", "CPUs that one worker may use: the smaller of usable CPUs/workers and worker_procs, smallest over the parts"},
 	{"cpu_share", "share", "p95 over seconds of (cpu_user_ns + cpu_system_ns)/(interval·allowance), busiest worker"},
 	{"cpu_share_mean", "share", "Σ cpu/Σ interval·allowance over all workers"},
 	{"host_cpu_share", "share", "p95 over seconds of Σ cpu of all workers/(interval·usable CPUs)"},

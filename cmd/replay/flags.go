@@ -40,7 +40,7 @@ func flags() []ucli.Flag {
 
 		&ucli.IntFlag{Name: "workers", Category: ofLoad, Usage: "fork `N` worker processes", DefaultText: "one per usable CPU"},
 		&ucli.StringFlag{Name: "timing", Category: ofLoad, Value: "schedule", Usage: "send at the time `schedule|strict|think|asap`: as planned, turns not before those they wait for; as planned whatever ended; a think time after those they wait for; at once"},
-		&ucli.Int64Flag{Name: "closed", Category: ofLoad, Usage: "keep `N` requests in flight: --timing asap --concurrency N"},
+		&ucli.Int64Flag{Name: "closed", Category: ofLoad, Usage: "keep `N` requests in flight: --timing asap --concurrency N", DefaultText: "an open loop"},
 		&ucli.Int64Flag{Name: "concurrency", Category: ofLoad, Usage: "have at most `N` requests in flight, over all workers; what waits is late", DefaultText: "no cap"},
 		&ucli.Int64Flag{Name: "sessions", Category: ofLoad, Usage: "have at most `N` sessions open, over all workers, each from its first request to the end of its last", DefaultText: "no cap"},
 		&ucli.DurationFlag{Name: "ramp", Category: ofLoad, Usage: "let the caps of --timing asap grow from 1 over `DURATION`; the measured window begins after it"},

@@ -46,6 +46,9 @@ type Flight interface {
 	// Row returns the row with the columns that the engine does not fill. It is called
 	// once, at the latest when the request has ended: a stream that idles needs no row.
 	Row() *run.Request
+	// Written says that the kernel has the whole body: the engine is done with p.Body, which
+	// may be let go. Not every engine says so.
+	Written()
 	// Ended takes the complete row, exactly once.
 	Ended(row *run.Request)
 }
@@ -69,13 +72,14 @@ type alone struct {
 
 func (f alone) Row() *run.Request  { return f.row }
 func (f alone) Ended(*run.Request) { close(f.done) }
+func (f alone) Written()           {}
 
 // Prepared is one request, ready to be sent: nothing is built on the dispatch path.
 type Prepared struct {
 	ID       int64              // sent as header x-request-id
 	URL      string             // with the endpoint's path
 	Header   http.Header        // sent as given besides the engine's own; may be shared, never changed
-	Body     []byte             // not changed, not kept after Do
+	Body     []byte             // not changed, not kept after the end or Flight.Written
 	Endpoint *endpoint.Endpoint // reads the events
 	Stream   bool               // whether the body asks for a stream
 	Chunks   bool               // whether to keep the chunk lists

@@ -51,6 +51,7 @@ func (l *loop) until(t testing.TB, what string, ok func() bool) {
 type landed struct{ row *run.Request }
 
 func (f *landed) Row() *run.Request    { return new(run.Request) }
+func (f *landed) Written()             {}
 func (f *landed) Ended(r *run.Request) { f.row = r }
 
 // alone waits until no connection is open.

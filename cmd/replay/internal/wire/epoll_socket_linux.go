@@ -173,6 +173,7 @@ func (l *loop) write(x *exchange, first bool) {
 		x.sent += n - k
 		if len(head) == 0 && x.sent == len(x.p.Body) {
 			x.head, x.written = x.head[:0], true
+			x.f.Written()
 			return
 		}
 	}

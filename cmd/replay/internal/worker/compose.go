@@ -91,7 +91,13 @@ func (c *composer) learn(f *flight, row *run.Request) {
 	}
 	c.end(&f.job.Request, row, reply)
 	if f.prepared != nil && row.DispatchedNS.Valid {
-		body := f.prepared.Body
+		c.recycle(f)
+	}
+}
+
+// recycle takes the memory of a body that was sent back.
+func (c *composer) recycle(f *flight) {
+	if body := f.prepared.Body; body != nil {
 		f.prepared.Body = nil
 		c.buffers.Put(&body)
 	}

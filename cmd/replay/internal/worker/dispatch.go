@@ -25,6 +25,9 @@ func (w *worker) dispatch(f *flight, now int64) {
 // Row returns the row of a request on its way, for the engine to fill.
 func (f *flight) Row() *run.Request { return f.row(int64(f.w.setup.Worker)) }
 
+// Written lets the body go: a stream may stay open for long.
+func (f *flight) Written() { f.w.composer.recycle(f) }
+
 // Ended sees a request to its end.
 func (f *flight) Ended(row *run.Request) {
 	w := f.w

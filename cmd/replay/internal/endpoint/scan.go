@@ -114,23 +114,24 @@ func (s *scanner) str() []byte {
 		s.fail()
 		return nil
 	}
-	s.i++
-	from := s.i
-	for s.i < len(s.b) {
-		switch c := s.b[s.i]; {
+	b, i := s.b, s.i+1 // in registers: this loop sees most bytes of a stream
+	from := i
+	for i < len(b) {
+		switch c := b[i]; {
+		case c > '\\' || c >= ' ' && c != '"' && c != '\\':
+			i++
 		case c == '"':
-			s.i++
-			return s.b[from : s.i-1]
+			s.i = i + 1
+			return b[from:i]
 		case c == '\\':
-			if !s.escape() {
+			if s.i = i; !s.escape() {
 				s.fail()
 				return nil
 			}
-		case c < ' ':
+			i = s.i
+		default:
 			s.fail()
 			return nil
-		default:
-			s.i++
 		}
 	}
 	s.fail()

@@ -179,11 +179,11 @@ var dispatch = func() *scenario {
 // ask is answers that are not streamed, on warm connections.
 var ask = func() *scenario {
 	const (
-		rate    = 2000
+		rate    = 5000
 		seconds = 4
 		floor   = "bare write and read"
 	)
-	s := &scenario{name: "ask", title: "2,000 answers a second that are not streamed, on warm connections",
+	s := &scenario{name: "ask", title: "5,000 answers a second that are not streamed, on warm connections",
 		note: "Requests of the same size at the same instants."}
 	s.programs = []program{
 		{epoll, paces(func(b *bench, addr string) (figures, error) {

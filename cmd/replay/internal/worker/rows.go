@@ -17,7 +17,7 @@ const (
 	rowBacklog = 4096        // finished rows that wait for the encoder
 
 	// rowGather is for how long rows gather while none waits: a thread is not woken for each.
-	rowGather = 5 * time.Millisecond
+	rowGather = 10 * time.Millisecond
 )
 
 // rows encodes finished rows and sends them to the parent. One goroutine runs it.

@@ -84,7 +84,7 @@ func (b *board) gauges(c *run.Client) {
 // stampGather is for how long stamps gather: a pipe write and two woken threads per request
 // would cost more than the request. What a killed worker sent in its last milliseconds
 // counts as not sent.
-const stampGather = 2 * time.Millisecond
+const stampGather = 5 * time.Millisecond
 
 // stamps gathers what was dispatched and tells the parent, as often as the pipe takes it.
 type stamps struct {

@@ -232,7 +232,7 @@ func (s *server) write(fd int, c *conn, b []byte) {
 		c.rest = append(c.rest, b...)
 		b = c.rest
 	}
-	n, err := unix.Write(fd, b)
+	n, err := write(fd, b)
 	if n < len(b) && (err == nil || err == unix.EAGAIN) {
 		s.blocked++
 		c.rest = append([]byte(nil), b[max(n, 0):]...)

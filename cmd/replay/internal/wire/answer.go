@@ -113,6 +113,10 @@ func (a *attempt) firstByte() bool {
 
 // refusal reads the body of a status that is not 2xx.
 func (a *attempt) refusal(resp *http.Response) (outcome, text string) {
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		resp.Body.Close() // not a body but the connection, which ends with no request and no timer
+		return run.HTTPError, resp.Status
+	}
 	var body bytes.Buffer
 	_ = a.read(io.LimitReader(resp.Body, maxErrorBody), func(p []byte) error { // the status says enough
 		body.Write(p)

@@ -89,6 +89,7 @@ func answers() []said {
 		{name: "error with a body", bytes: plain("503 Busy", `{"error":{"message":"queue full"}}`)},
 		{name: "error without a body", bytes: plain("500 Internal Server Error", "")},
 		{name: "error cut short", bytes: "HTTP/1.1 503 Busy\r\nContent-Length: 100\r\n\r\nbusy", then: closes},
+		{name: "another protocol from here on", bytes: "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"},
 		{name: "redirect", bytes: "HTTP/1.1 307 Temporary Redirect\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"},
 		{name: "gzip", bytes: "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", then: closes},
 		{name: "line above the cap", bytes: whole(contentEvent("a"), "data: "+strings.Repeat("x", 500)+"\n\n"), then: closes, line: 400},

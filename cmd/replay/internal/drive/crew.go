@@ -172,10 +172,12 @@ func (m *member) exitRecord() run.WorkerExit {
 	return run.WorkerExit{Worker: m.index, PID: m.pid, Exit: m.exit, Rows: m.rows, Reason: m.reason}
 }
 
-// tail keeps the last bytes written to it: what a dying process said.
+// tail keeps the first and the last bytes written to it: what a dying process said. Go
+// names the reason first, and then every goroutine.
 type tail struct {
-	mu sync.Mutex
-	b  []byte
+	mu   sync.Mutex
+	head []byte
+	b    []byte
 }
 
 const tailBytes = 4096
@@ -183,6 +185,9 @@ const tailBytes = 4096
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if room := tailBytes - len(t.head); room > 0 {
+		t.head = append(t.head, p[:min(room, len(p))]...)
+	}
 	t.b = append(t.b, p...)
 	if extra := len(t.b) - tailBytes; extra > 0 {
 		t.b = append(t.b[:0], t.b[extra:]...)
@@ -190,19 +195,21 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns the line that says most: the panic or fatal error of a Go process,
-// else the last line.
+// String returns the line that says most: the panic, fatal error or signal of a Go
+// process, else the last line.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	last := ""
-	for line := range strings.Lines(string(t.b)) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") {
-			return line
-		}
-		if line != "" {
-			last = line
+	for _, part := range [][]byte{t.head, t.b} {
+		for line := range strings.Lines(string(part)) {
+			line = strings.TrimSpace(line)
+			if strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "fatal error:") || strings.HasPrefix(line, "SIG") {
+				return line
+			}
+			if line != "" {
+				last = line
+			}
 		}
 	}
 	return last

@@ -60,9 +60,6 @@ const (
 	byClose
 )
 
-// reset makes the response ready for the next answer and lets go of what it kept.
-func (r *response) reset() { *r = response{part: r.part[:0]} }
-
 // headed reports whether the final header is complete.
 func (r *response) headed() bool { return r.state != inHeader }
 

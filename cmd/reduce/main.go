@@ -67,7 +67,7 @@ func app() *ucli.App {
 		UsageText: "reduce [OPTIONS] [RUN | GPU …]\nreduce [OPTIONS] SUMMARY",
 		Flags: append([]ucli.Flag{
 			&ucli.DurationFlag{Name: "warmup", Category: categoryWindow, Usage: "leave out the first `DURATION` of the load, at least", DefaultText: "as the run's header says"},
-			&ucli.StringFlag{Name: "window", Category: categoryWindow, Usage: "use `FROM:TO` after the first planned request, as 1m:5m, :10m or 30s:, in place of the steady window", DefaultText: "from the end of the warm-up"},
+			&ucli.StringFlag{Name: "window", Category: categoryWindow, Usage: "use `FROM:TO` after the first planned request, as 1m:5m, :10m or 30s:, in place of the steady window; it ends with the load at the latest", DefaultText: "from the end of the warm-up"},
 			&ucli.StringFlag{Name: "format", Category: categoryTable, Value: "auto", Usage: "write the summary as `FORMAT`: auto (a table on a terminal, else json), json or table"},
 			&ucli.StringFlag{Name: "percentiles", Category: categoryTable, Value: "p50,p90,p99,p99.9", Usage: "show `LIST` in the table, from p1 p5 p10 p25 p50 p75 p90 p95 p99 p99.9"},
 			&ucli.StringFlag{Name: "columns", Category: categoryTable, Usage: "`on` or off: keep the per-request columns that judge needs", DefaultText: "on up to 1,000,000 requests"},

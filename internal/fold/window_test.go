@@ -157,6 +157,11 @@ func TestWindowGivenRefused(t *testing.T) {
 	if s.Plan.InWindow != 600 {
 		t.Errorf("%d rows in the longest window; want 600", s.Plan.InWindow)
 	}
+	// Idle time behind the load is not measured time: no rate is diluted by it and no
+	// duration claimed.
+	if w := s.Window; w.ToNS != w.LoadTo+1 {
+		t.Errorf("window ends at %d; want it to end with the load, at %d", w.ToNS, w.LoadTo+1)
+	}
 }
 
 // One request is a window of its own; no request is none.

@@ -135,8 +135,12 @@ func (o *options) advise(r *drive.Result, warn func(string, ...any)) {
 	if reached := o.reached(r); reached != "" && r.LagP99 > lagLimit {
 		warn("lag p99 %s, limit %s: requests waited for %s; raise it or lower the rate, or ask for a closed loop (--closed)", r.LagP99.Round(100*time.Microsecond), lagLimit, reached)
 	} else if r.LagP99 > lagLimit {
-		warn("lag p99 %s, limit %s: the generator is late; add --workers (%d of %d CPUs used) or lower the rate",
-			r.LagP99.Round(100*time.Microsecond), lagLimit, min(o.workers, host.Usable()), host.Usable())
+		next := "free a core or lower the rate" // more workers than CPUs only get in each other's way
+		if o.workers < host.Usable() {
+			next = "add --workers or lower the rate"
+		}
+		warn("lag p99 %s, limit %s: the generator is late with %d workers on %d CPUs; %s",
+			r.LagP99.Round(100*time.Microsecond), lagLimit, o.workers, host.Usable(), next)
 	}
 	o.adviseCaps(r, warn)
 }

@@ -154,7 +154,7 @@ func load() []Check {
 			Source:  practice, judge: sent,
 			Terms: []Term{{"share", "requests sent", share, atLeast, 0.999, none}}},
 		{ID: "B2", Title: "the requests were sent on time", Required: true, Bias: both,
-			Fault: "the generator was late", Hint: "add --workers, free a core or lower the rate",
+			Fault: "the generator was late", Hint: "free a core, add --workers where CPUs are left, or lower the rate",
 			Formula: "send_lag = conn_asked − due: p99 ≤ min(10 ms, 5 % of the tightest TTFT limit), max ≤ that limit",
 			Source:  proposed, judge: lag,
 			Terms: []Term{
@@ -162,7 +162,7 @@ func load() []Check {
 				{"max", "largest send lag", nanoseconds, atMost, none, none},
 			}},
 		{ID: "B3", Title: "the planned rate was kept", Required: true, Bias: hides,
-			Fault: "the rate fell behind the plan", Hint: "add --workers, free a core or lower the rate",
+			Fault: "the rate fell behind the plan", Hint: "free a core, add --workers where CPUs are left, or lower the rate",
 			Formula: "share of sub-windows with sent/planned < 0.95; sent/planned over the window",
 			Source:  proposed, judge: rate,
 			Terms: []Term{
@@ -170,7 +170,7 @@ func load() []Check {
 				{"rate", "sent/planned", ratio, atLeast, 0.995, none},
 			}},
 		{ID: "B4", Title: "bursts were kept", Required: true, Bias: hides,
-			Fault: "the shape of the arrivals was changed", Hint: "a busy generator smooths bursts: add --workers or lower the rate",
+			Fault: "the shape of the arrivals was changed", Hint: "a busy generator smooths bursts: free a core, add --workers where CPUs are left, or lower the rate",
 			Formula: "index of dispersion of counts sent/planned at 0.1, 1, 10 s; scales with idc ≥ 0.05, ≥ 5 a window, ≥ 30 windows",
 			Source:  proposed, judge: bursts,
 			Terms: []Term{
@@ -187,7 +187,7 @@ func load() []Check {
 				{"span", "span of plan less of schedule", nanoseconds, atMost, 1e6, none},
 			}},
 		{ID: "B6", Title: "turns kept their order and think time", Required: true, Bias: hides,
-			Fault: "turns were disturbed", Hint: "add --workers, free a core or lower the rate",
+			Fault: "turns were disturbed", Hint: "free a core, add --workers where CPUs are left, or lower the rate",
 			Formula: "turn_disorder = 0; send_lag p99 of rows with turn > 0; seconds in which a declared cap delayed a row",
 			Source:  proposed, judge: turns,
 			Terms: []Term{

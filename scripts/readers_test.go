@@ -122,8 +122,8 @@ func TestIndependentReadersFindTheTrailersSums(t *testing.T) {
 	}
 }
 
-// TestCachedTokensAreThoseExpected compares what the simulated server, whose cache is
-// unbounded by default, reported with what the schedule let expect.
+// TestCachedTokensAreThoseExpected compares what the simulated server, whose cache holds
+// the whole archive by default, reported with what the schedule let expect.
 func TestCachedTokensAreThoseExpected(t *testing.T) {
 	dir := replayed(t)
 	const program = `

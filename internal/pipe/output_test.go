@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"hydrant/internal/fixture"
 )
 
 var ctx = context.Background()
@@ -246,7 +248,7 @@ func TestDevicesAreWrittenDirectly(t *testing.T) {
 func TestFullDisk(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
-		t.Skip("no /dev/full here")
+		fixture.Need(t, false, "no /dev/full here")
 	}
 	defer full.Close()
 	onStdout, err := Create(ctx, "-", full, Options{})
@@ -299,19 +301,19 @@ func openPTY(t *testing.T) (master, slave *os.File) {
 	t.Helper()
 	m, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
-		t.Skip("no terminals here: " + err.Error())
+		fixture.Need(t, false, "no terminals here: "+err.Error())
 	}
 	t.Cleanup(func() { m.Close() })
 	if err := unix.IoctlSetPointerInt(int(m.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		t.Skip("no terminals here: " + err.Error())
+		fixture.Need(t, false, "no terminals here: "+err.Error())
 	}
 	n, err := unix.IoctlGetInt(int(m.Fd()), unix.TIOCGPTN)
 	if err != nil {
-		t.Skip("no terminals here: " + err.Error())
+		fixture.Need(t, false, "no terminals here: "+err.Error())
 	}
 	s, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skip("no terminals here: " + err.Error())
+		fixture.Need(t, false, "no terminals here: "+err.Error())
 	}
 	t.Cleanup(func() { s.Close() })
 	return m, s

@@ -9,6 +9,7 @@ import (
 
 	"hydrant/cmd/replay/internal/clock"
 	"hydrant/cmd/replay/internal/pace"
+	"hydrant/internal/fixture"
 )
 
 // An opener opens an engine that the test closes, with a clock and a cap on everything so
@@ -20,7 +21,7 @@ func both(t *testing.T, f func(t *testing.T, engine opener)) {
 	t.Run("http", func(t *testing.T) { f(t, engine) })
 	t.Run("epoll", func(t *testing.T) {
 		if runtime.GOOS != "linux" {
-			t.Skip("epoll: needs Linux")
+			fixture.Need(t, false, "epoll: needs Linux")
 		}
 		f(t, looped)
 	})

@@ -20,6 +20,7 @@ import (
 	"hydrant/cmd/replay/internal/clock"
 	"hydrant/formats"
 	"hydrant/formats/run"
+	"hydrant/internal/fixture"
 )
 
 // own opens a loop that the test itself is the pacing thread of.
@@ -101,7 +102,7 @@ func listener(t testing.TB, network, addr string) net.Listener {
 	t.Helper()
 	s, err := net.Listen(network, addr)
 	if err != nil {
-		t.Skip(err)
+		fixture.Need(t, false, err.Error())
 	}
 	t.Cleanup(func() { s.Close() })
 	return s

@@ -19,6 +19,7 @@ import (
 
 	"hydrant/formats"
 	"hydrant/formats/run"
+	"hydrant/internal/fixture"
 )
 
 // many performs n requests at a fixed number in flight and returns the rows by outcome.
@@ -72,7 +73,7 @@ func descriptors(t testing.TB) int {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
-		t.Skip("no /proc/self/fd")
+		fixture.Need(t, false, "no /proc/self/fd")
 	}
 	return len(list)
 }

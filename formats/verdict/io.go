@@ -51,6 +51,12 @@ func (v *Verdict) check(place string) (err error) {
 	}
 	for i, o := range v.Objectives {
 		want(fmt.Sprintf("objectives[%d].result", i), o.Result, Pass, Fail, Inconclusive)
+		if o.Invariance != nil {
+			want(fmt.Sprintf("objectives[%d].invariance.status", i), o.Invariance.Status, OK, Warn, Bad)
+		}
+	}
+	if v.AFortiori != nil {
+		want("a_fortiori.slo", v.AFortiori.SLO, Pass, Fail)
 	}
 	return err
 }

@@ -79,6 +79,12 @@ func TestReadRefuses(t *testing.T) {
 		{`"tier": "T0"`, `"tier": "T4"`, `x: tier: got "T4"`},
 		{`"status": "WARN"`, `"status": "N/A"`, `x: checks[0].status: got "N/A"`},
 		{`"result": "FAIL"`, `"result": "NONE"`, `x: objectives[0].result: got "NONE"`},
+		{`"a_fortiori": {
+    "slo": "PASS"`, `"a_fortiori": {
+    "slo": "NONE"`, `x: a_fortiori.slo: got "NONE"`},
+		{`"other": "FAIL",
+        "status": "OK"`, `"other": "FAIL",
+        "status": "UNKNOWN"`, `x: objectives[0].invariance.status: got "UNKNOWN"`},
 		{`"exit": 1`, `"exit": "1"`, `x: exit: got "1", want a whole number of 64 bits`},
 		{`"exit": 1`, `"Exit": 1`, `x: key: got "Exit", want a key of a verdict`},
 		{"}\n", "} {}\n", ``},

@@ -45,26 +45,33 @@ type Verdict struct {
 	Inputs   []Input `json:"inputs"`
 	Headline string  `json:"headline"` // the first line of the report
 	Harness  string  `json:"harness"`
-	Tier     string  `json:"tier"`  // evidence tier T0 to T3
-	SLO      string  `json:"slo"`   //
-	Claim    string  `json:"claim"` // slo, none
-	Exit     int     `json:"exit"`  // judge's exit status
+	Tier     string  `json:"tier"`      // evidence tier T0 to T3
+	TierNote string  `json:"tier_note"` // why it is not a higher one
+	SLO      string  `json:"slo"`       //
+	Claim    string  `json:"claim"`     // slo, capacity, none
+	Exit     int     `json:"exit"`      // judge's exit status
 	Options  Options `json:"options"`
 	// Unproven lists required checks without evidence that --accept-unproven let pass.
-	Unproven    []string    `json:"unproven"`
-	Cause       *Cause      `json:"cause"` // why not VALID, or why INCONCLUSIVE
-	Checks      []Check     `json:"checks"`
-	Objectives  []Objective `json:"objectives"`
-	Goodput     *Goodput    `json:"goodput"` // null when no objective was given
-	Latencies   []Latency   `json:"latencies"`
-	Numbers     []Number    `json:"numbers"` // rates and client evidence, sorted by id
-	GPUs        []GPU       `json:"gpus"`
-	GPUNote     string      `json:"gpu_note"` // why there are none
-	Outcomes    []Outcome   `json:"outcomes"`
-	Window      Window      `json:"window"`
-	Run         Run         `json:"run"`
-	NotMeasured []string    `json:"not_measured"`
-	Notes       []string    `json:"notes"`
+	Unproven []string `json:"unproven"`
+	Cause    *Cause   `json:"cause"` // why not VALID, or why INCONCLUSIVE
+	// AFortiori is what stands although the run is INVALID; null when nothing does.
+	AFortiori   *AFortiori   `json:"a_fortiori"`
+	Checks      []Check      `json:"checks"`
+	KClient     Index        `json:"k_client"` // 1: the client is at a limit of its own
+	KServer     Index        `json:"k_server"` // 1: the server is
+	Calibration *Calibration `json:"calibration"`
+	Objectives  []Objective  `json:"objectives"`
+	Goodput     *Goodput     `json:"goodput"` // null when no objective was given
+	Latencies   []Latency    `json:"latencies"`
+	Numbers     []Number     `json:"numbers"` // rates and client evidence, sorted by id
+	GPUs        []GPU        `json:"gpus"`
+	GPUNote     string       `json:"gpu_note"` // why there are none
+	Outcomes    []Outcome    `json:"outcomes"`
+	Window      Window       `json:"window"`
+	Worst       []Worst      `json:"worst"` // windows of the run that stand out, worst first
+	Run         Run          `json:"run"`
+	NotMeasured []string     `json:"not_measured"`
+	Notes       []string     `json:"notes"`
 }
 
 // Input names one input and what it was.
@@ -79,7 +86,9 @@ type Options struct {
 	Limits         string   `json:"limits"` // version of the table of limits
 	Short          bool     `json:"short"`  // D1 with 30 s: not publishable
 	AcceptUnproven bool     `json:"accept_unproven"`
-	Changed        []Change `json:"changed"` // limits changed with --limit
+	Evidence       string   `json:"evidence"`    // lowest evidence tier that is accepted: T1, T2, T3
+	Directional    bool     `json:"directional"` // what stands a fortiori decides the exit status
+	Changed        []Change `json:"changed"`     // limits changed with --limit
 }
 
 // Change is one limit that was changed by hand.
@@ -95,6 +104,53 @@ type Cause struct {
 	Check string `json:"check"` // id of the check or objective
 	Text  string `json:"text"`
 	Hint  string `json:"hint"`
+}
+
+// AFortiori is the SLO statement of an INVALID run that its faults cannot have made:
+// each of them moves the picture of the server the other way.
+type AFortiori struct {
+	SLO        string   `json:"slo"`        // PASS (all faults inflate) or FAIL (all faults hide)
+	Objectives []string `json:"objectives"` // ids of those that stand
+	Text       string   `json:"text"`
+}
+
+// Index says how near one side is to its own limit, 1 being there: the largest of its
+// parts.
+type Index struct {
+	Value  *float64 `json:"value"`
+	Parts  []Part   `json:"parts"`
+	Reason string   `json:"reason"` // why there is no value
+}
+
+// Part is one term of an index.
+type Part struct {
+	ID     string   `json:"id"` // of the metric it is made from
+	Value  *float64 `json:"value"`
+	Reason string   `json:"reason"`
+}
+
+// Calibration says what the generator could do against a null server, as far as the
+// report shows it. Rates are per second.
+type Calibration struct {
+	Status     string      `json:"status"` // measured, reused, off, failed
+	Reason     string      `json:"reason"` // why there is no ceiling
+	AgeNS      formats.Int `json:"age_ns"` // at the start of the run
+	DurationNS int64       `json:"duration_ns"`
+	Host       string      `json:"host"`
+	Kernel     string      `json:"kernel"`
+	Build      string      `json:"build"`
+	Engine     string      `json:"engine"`
+	Workers    int64       `json:"workers"`
+	Headrooms  []Headroom  `json:"headrooms"`
+}
+
+// Headroom is the ceiling of one rate against what the run asked for.
+type Headroom struct {
+	Rate    string   `json:"rate"` // requests, events, bytes
+	Ceiling *float64 `json:"ceiling"`
+	Offered *float64 `json:"offered"`
+	Ratio   *float64 `json:"ratio"`
+	Reason  string   `json:"reason"`
 }
 
 // Check is one check of the rules with its terms.
@@ -155,6 +211,19 @@ type Objective struct {
 	Independent *Independent `json:"independent"` // the same, assuming independence
 	Rate        *Rate        `json:"rate"`
 	OtherSides  []OtherSide  `json:"other_sides"`
+	Invariance  *Invariance  `json:"invariance"`
+}
+
+// Invariance compares the decision from user times with that from the server's side,
+// both under the larger tau of the two (check C8).
+type Invariance struct {
+	Side   string   `json:"side"`   // wire; sent where there are no kernel stamps
+	User   string   `json:"user"`   // result from user times
+	Other  string   `json:"other"`  // result from the times of Side
+	Status string   `json:"status"` // OK, WARN, BAD
+	Tau    *float64 `json:"tau"`
+	Part   string   `json:"part"` // what turns one into the other: receive, send_lag, conn_wait, upload
+	Text   string   `json:"text"`
 }
 
 // Independent is the decision with tau = 1, shown beside, never used.
@@ -263,6 +332,23 @@ type Window struct {
 	Rows     int64 `json:"rows"` // planned in the window
 }
 
+// Worst is a stretch of the run that stands out, with what else happened in it.
+type Worst struct {
+	ID     string   `json:"id"` // of the value that stands out
+	FromNS int64    `json:"from_ns"`
+	ToNS   int64    `json:"to_ns"`
+	Unit   string   `json:"unit"`
+	Value  *float64 `json:"value"`
+	Beside []Beside `json:"beside"`
+}
+
+// Beside is another value of the same stretch.
+type Beside struct {
+	ID    string   `json:"id"`
+	Unit  string   `json:"unit"`
+	Value *float64 `json:"value"`
+}
+
 // Run says what was run and what is needed to run it again.
 type Run struct {
 	Planned        int64    `json:"planned"`
@@ -271,11 +357,15 @@ type Run struct {
 	Parts          int64    `json:"parts"`
 	Build          string   `json:"build"` // of replay
 	ScheduleSHA256 []string `json:"schedule_sha256"`
+	Schedule       []string `json:"schedule"` // how the schedule was made: sources, then transforms
 	Seed           int64    `json:"seed"`
 	Timing         string   `json:"timing"`
+	Flags          []string `json:"flags"` // of replay, in effect
 	Target         []string `json:"target"`
 	Endpoint       string   `json:"endpoint"`
+	Streaming      bool     `json:"streaming"`
 	Model          string   `json:"model"`
+	Server         string   `json:"server"` // version that it states of itself
 	Engine         string   `json:"engine"`
 	Prompt         string   `json:"prompt"`
 	Workers        int64    `json:"workers"`

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"encoding/json"
 	"path"
 	"slices"
 	"sort"
@@ -98,7 +99,46 @@ func (s *state) run() verdict.Run {
 			}
 		}
 	}
-	out.Labels, out.Injected = pairs(h.Labels), pairs(h.Injected)
+	out.Labels, out.Injected, out.Flags = pairs(h.Labels), pairs(h.Injected), pairs(h.Flags)
+	out.Streaming, out.Server, out.Schedule = h.Streaming, serverVersion(h.Server), origin(h.Schedule)
+	return out
+}
+
+// serverVersion is the version that the server stated of itself, "" when it did not.
+func serverVersion(raw json.RawMessage) string {
+	var said struct {
+		Version struct {
+			Version string `json:"version"`
+		} `json:"version"`
+	}
+	if json.Unmarshal(raw, &said) != nil {
+		return ""
+	}
+	return said.Version.Version
+}
+
+// origin says how a schedule was made: what it was read from, then each transform.
+func origin(raw json.RawMessage) []string {
+	var h struct {
+		Sources []struct {
+			Name   string `json:"name"`
+			Format string `json:"format"`
+		} `json:"sources"`
+		Transforms []struct {
+			Name   string            `json:"name"`
+			Params map[string]string `json:"params"`
+		} `json:"transforms"`
+	}
+	if json.Unmarshal(raw, &h) != nil {
+		return nil
+	}
+	var out []string
+	for _, s := range h.Sources {
+		out = append(out, strings.TrimSpace(s.Format+" "+s.Name))
+	}
+	for _, t := range h.Transforms {
+		out = append(out, strings.Join(append([]string{t.Name}, pairs(t.Params)...), " "))
+	}
 	return out
 }
 

@@ -35,7 +35,7 @@ func Judge(in Input) (*verdict.Verdict, error) {
 	v := &verdict.Verdict{
 		Format: verdict.Format, Version: verdict.Version, Build: in.Options.Build,
 		Tier: "T0", // tiers above need calibration or kernel stamps, which no check judges yet
-		Options: verdict.Options{Limits: Limits, Short: in.Options.Short, AcceptUnproven: in.Options.AcceptUnproven,
+		Options: verdict.Options{Limits: Limits, Short: in.Options.Short, AcceptUnproven: in.Options.AcceptUnproven, Evidence: "T1",
 			Changed: changed(in.Options.Limits)},
 		Checks: checks,
 	}

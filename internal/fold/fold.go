@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"hydrant/formats"
+	"hydrant/formats/run"
 	"hydrant/formats/summary"
 	"hydrant/internal/slo"
 )
@@ -35,6 +36,11 @@ type Options struct {
 	Window     *Span           // replaces the whole rule for the window
 	SLO        []slo.Objective // what a request has to meet to be good; none: good requests are not counted
 	GPUs       int             // so many inputs at the end have to be gpu streams
+
+	// Row, when set, is handed every row of every run as it is read, with the header
+	// of its part. Both are valid until it returns, and calls do not overlap. Its error
+	// ends the fold.
+	Row func(h *run.Header, q *run.Request) error
 }
 
 // DefaultMaxColumns is the number of requests up to which a summary carries columns.

@@ -130,6 +130,11 @@ func (f *fold) readPart(ctx context.Context, place string, p *run.Part) error {
 		if err != nil {
 			return err
 		}
+		if f.o.Row != nil {
+			if err := f.o.Row(&q.header, row); err != nil {
+				return err
+			}
+		}
 		if r.due == null && q.header.Timing == "asap" {
 			r.scheduled = null // the schedule's times do not say when it would have been sent
 		}

@@ -14,6 +14,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -24,6 +25,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"hydrant/cmd/reduce/internal/cells"
 	"hydrant/cmd/reduce/internal/table"
 	"hydrant/formats"
 	"hydrant/formats/summary"
@@ -68,7 +70,7 @@ func app() *ucli.App {
 		Flags: append([]ucli.Flag{
 			&ucli.DurationFlag{Name: "warmup", Category: categoryWindow, Usage: "leave out the first `DURATION` of the load, at least", DefaultText: "as the run's header says"},
 			&ucli.StringFlag{Name: "window", Category: categoryWindow, Usage: "use `FROM:TO` after the first planned request, as 1m:5m, :10m or 30s:, in place of the steady window; it ends with the load at the latest", DefaultText: "from the end of the warm-up"},
-			&ucli.StringFlag{Name: "format", Category: categoryTable, Value: "auto", Usage: "write the summary as `FORMAT`: auto (a table on a terminal, else json), json or table"},
+			&ucli.StringFlag{Name: "format", Category: categoryTable, Value: "auto", Usage: "write `FORMAT`: auto (a table on a terminal, else json), " + formList()},
 			&ucli.StringFlag{Name: "percentiles", Category: categoryTable, Value: "p50,p90,p99,p99.9", Usage: "show `LIST` in the table, from p1 p5 p10 p25 p50 p75 p90 p95 p99 p99.9"},
 			&ucli.StringFlag{Name: "columns", Category: categoryTable, Usage: "`on` or off: keep the per-request columns that judge needs", DefaultText: "on up to 1,000,000 requests"},
 		}, cli.Flags("slo", "slo-file", "output", "timeout")...),
@@ -85,7 +87,8 @@ type options struct {
 	slos    []string
 	files   []string // of objectives
 	fold    fold.Options
-	table   bool
+	form    *form
+	screen  bool // the output is a terminal
 	view    table.Options
 }
 
@@ -130,18 +133,13 @@ func parse(c *ucli.Context) (o options, err error) {
 		return o, cli.Usagef("--columns: got %q, want on or off", v)
 	}
 	toTerminal := (o.output == "" || o.output == "-") && cli.IsTerminal(cli.Stdout(c))
-	switch f := c.String("format"); f {
-	case "auto":
-		o.table = toTerminal
-	case "table":
-		o.table = true
-	case "json":
-	default:
-		return o, cli.Usagef("--format: got %q, want auto, json or table", f)
+	if o.form, err = parseForm(c.String("format"), toTerminal); err != nil {
+		return o, err
 	}
+	o.screen = toTerminal
 	o.view.Bold = toTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	if c.IsSet("percentiles") && !o.table {
-		return o, cli.WithHint(cli.Usagef("--percentiles: the output is JSON, which has all of them"), "--format table writes the table here too")
+	if c.IsSet("percentiles") && !o.form.levels {
+		return o, cli.WithHint(cli.Usagef("--percentiles: the output is %s, which has all of them", o.form.name), "--format table writes the table here too")
 	}
 	o.view.Levels, err = parseLevels(c.String("percentiles"))
 	return o, err
@@ -182,7 +180,7 @@ func parseLevels(s string) ([]int64, error) {
 	var levels []int64
 	for p := range strings.SplitSeq(s, ",") {
 		p = strings.TrimSpace(p)
-		i := slices.IndexFunc(fold.Levels[:], func(level int64) bool { return table.LevelName(level) == p })
+		i := slices.IndexFunc(fold.Levels[:], func(level int64) bool { return cells.LevelName(level) == p })
 		if i < 0 || slices.Contains(levels, fold.Levels[i]) {
 			return nil, cli.Usagef("--percentiles: got %q, want some of p1 p5 p10 p25 p50 p75 p90 p95 p99 p99.9, each once", p)
 		}
@@ -237,8 +235,13 @@ func reduce(c *ucli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if o.table {
-		return table.Write(out, s, o.view)
+	if !o.screen || o.form.levels {
+		return o.form.write(out, s, &o)
 	}
-	return summary.Write(out, s)
+	var text bytes.Buffer
+	if err := o.form.write(&text, s, &o); err != nil {
+		return err
+	}
+	_, err = io.WriteString(out, cli.Plain(text.String()))
+	return err
 }

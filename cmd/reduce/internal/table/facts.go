@@ -34,6 +34,10 @@ func (p *page) facts() {
 
 // fact prints a name and what belongs to it, wrapped at 80 columns.
 func (p *page) fact(name string, parts []string) {
+	if p.markdown {
+		p.item(name, parts)
+		return
+	}
 	line := fmt.Sprintf("%-9s", name)
 	first := true
 	for _, s := range parts {

@@ -99,12 +99,3 @@ func unitFor(metric string, typical float64) unit {
 	}
 	return unit{"", 1}
 }
-
-// LevelName names a percentile that is given in thousandths: p50, p99.9.
-func LevelName(level int64) string {
-	s := "p" + strconv.FormatInt(level/10, 10)
-	if level%10 != 0 {
-		s += "." + strconv.FormatInt(level%10, 10)
-	}
-	return s
-}

@@ -37,9 +37,4 @@ func TestCounts(t *testing.T) {
 			t.Errorf("span(%v) = %q; want %q", v, got, want)
 		}
 	}
-	for level, want := range map[int64]string{10: "p1", 500: "p50", 999: "p99.9"} {
-		if got := LevelName(level); got != want {
-			t.Errorf("LevelName(%d) = %q; want %q", level, got, want)
-		}
-	}
 }

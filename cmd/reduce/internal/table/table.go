@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"hydrant/cmd/reduce/internal/cells"
 	"hydrant/formats/summary"
 	"hydrant/internal/cli"
 	"hydrant/internal/stats"
@@ -30,10 +31,7 @@ type Options struct {
 // Write prints s to w.
 func Write(w io.Writer, s *summary.Summary, o Options) error {
 	p := &page{s: s, o: o}
-	p.headline()
-	p.plan()
-	p.latencies()
-	p.facts()
+	p.all()
 	var own []string
 	if o.Bold {
 		own = []string{bold, plain}
@@ -44,14 +42,29 @@ func Write(w io.Writer, s *summary.Summary, o Options) error {
 
 // page is the text so far.
 type page struct {
-	b strings.Builder
-	s *summary.Summary
-	o Options
+	b        strings.Builder
+	s        *summary.Summary
+	o        Options
+	markdown bool
 }
 
-func (p *page) line(parts ...string) {
-	parts = slices.DeleteFunc(parts, func(s string) bool { return s == "" })
-	p.b.WriteString(strings.Join(parts, " · ") + "\n")
+func (p *page) all() {
+	p.headline()
+	p.plan()
+	p.latencies()
+	p.facts()
+}
+
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+}
+
+// line prints text that stands on its own.
+func (p *page) line(text string) {
+	if p.markdown {
+		text = escaped(text) + "  " // the blanks keep the line apart from the next
+	}
+	p.b.WriteString(text + "\n")
 }
 
 // scalar returns a scalar's value, false when it is null.
@@ -92,24 +105,26 @@ func (p *page) headline() {
 		}
 		failed = fmt.Sprintf("%s failed (%s)", count(n), percent(v))
 	}
-	before := p.b.Len()
-	p.line(count(s.Plan.InWindow)+" requests", span(length), p.shown("sent_rps", suffix(" req/s")), p.shown("out_tps", suffix(" output tok/s")), failed)
-	if p.o.Bold {
-		text := strings.TrimSuffix(p.b.String()[before:], "\n")
-		p.b.Reset()
+	text := joined(count(s.Plan.InWindow)+" requests", span(length), p.shown("sent_rps", suffix(" req/s")), p.shown("out_tps", suffix(" output tok/s")), failed)
+	switch {
+	case p.markdown:
+		p.b.WriteString("**" + escaped(text) + "**\n\n")
+	case p.o.Bold:
 		p.b.WriteString(bold + text + plain + "\n")
+	default:
+		p.b.WriteString(text + "\n")
 	}
 }
 
 // plan says what was planned, over the whole run, and what part of it is measured.
 func (p *page) plan() {
 	pl, w := p.s.Plan, p.s.Window
-	fmt.Fprintf(&p.b, "plans %s requests, %s input and %s output tokens\n", count(pl.Requests), count(pl.InputTokens), count(pl.OutputTokens))
+	p.line(fmt.Sprintf("plans %s requests, %s input and %s output tokens", count(pl.Requests), count(pl.InputTokens), count(pl.OutputTokens)))
 	if pl.InWindow == pl.Rows {
 		return
 	}
 	from, to := float64(w.FromNS-w.LoadFrom)/1e9, float64(w.ToNS-w.LoadFrom)/1e9
-	fmt.Fprintf(&p.b, "window from %s to %s: %s of %s requests\n", span(max(0, from)), span(to), count(pl.InWindow), count(pl.Rows))
+	p.line(fmt.Sprintf("window from %s to %s: %s of %s requests", span(max(0, from)), span(to), count(pl.InWindow), count(pl.Rows)))
 }
 
 // shownRow names a metric for people.
@@ -159,9 +174,9 @@ func (p *page) latencies() {
 	}
 	head := []string{"", "", "n"}
 	for _, l := range p.o.Levels {
-		head = append(head, LevelName(l))
+		head = append(head, cells.LevelName(l))
 	}
-	head = append(head, "95 % of "+LevelName(bound), "mean")
+	head = append(head, "95 % of "+cells.LevelName(bound), "mean")
 	rows := [][]string{head}
 	var refused []int64
 	missed, all, sent := false, false, false
@@ -187,20 +202,20 @@ func (p *page) latencies() {
 		slices.Sort(refused)
 		var needs []string
 		for _, l := range refused {
-			needs = append(needs, fmt.Sprintf("%s from %s", LevelName(l), count(stats.Floor(l))))
+			needs = append(needs, fmt.Sprintf("%s from %s", cells.LevelName(l), count(stats.Floor(l))))
 		}
-		fmt.Fprintf(&p.b, "%s: too few values; needs n: %s\n", absent, strings.Join(needs, ", "))
+		p.line(fmt.Sprintf("%s: too few values; needs n: %s", absent, strings.Join(needs, ", ")))
 	}
 	if missed {
-		p.b.WriteString("∞: that rank falls on a request that failed\n")
+		p.line("∞: that rank falls on a request that failed")
 	}
 	if all {
-		p.b.WriteString("all: with the requests that failed, as slower than any other\n")
+		p.line("all: with the requests that failed, as slower than any other")
 	}
 	if sent {
-		p.b.WriteString("sent: from the written request to the parsed event, as there are no kernel stamps\n")
+		p.line("sent: from the written request to the parsed event, as there are no kernel stamps")
 	}
-	p.b.WriteString("TPOT: what AIPerf calls ITL\n")
+	p.line("TPOT: what AIPerf calls ITL")
 	p.b.WriteString("\n")
 }
 
@@ -272,6 +287,10 @@ func between(m *summary.Metric, v *summary.Percentile, u unit) string {
 
 // grid aligns the rows: names to the left, figures to the right.
 func (p *page) grid(rows [][]string) {
+	if p.markdown {
+		p.pipes(rows)
+		return
+	}
 	wide := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, c := range row {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
+	"strings"
 )
 
 // note keeps the value that each choice has after defaults, for the header. Secrets are
@@ -42,6 +43,9 @@ func (o *options) note() {
 	}
 	if o.ramp > 0 {
 		m["ramp"] = o.ramp.String()
+	}
+	for what, d := range o.injected() {
+		m[strings.ReplaceAll(what, "_", "-")] = d
 	}
 	if o.requests > 0 {
 		m["requests"] = strconv.FormatInt(o.requests, 10)

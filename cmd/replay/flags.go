@@ -52,6 +52,9 @@ func flags() []ucli.Flag {
 		&ucli.IntFlag{Name: "nice", Category: ofLoad, Value: -10, Usage: "run the workers at niceness `N` where the system grants it; the run says what it granted"},
 		&ucli.DurationFlag{Name: "spin", Category: ofLoad, Usage: "wake `DURATION` before each instant and wait busily; costs CPU", DefaultText: "0s"},
 
+		&ucli.DurationFlag{Name: "client-work", Category: ofLoad, Usage: "slow the client down on purpose: burn `DURATION` of CPU per token event"},
+		&ucli.DurationFlag{Name: "client-stall", Category: ofLoad, Usage: "slow the client down on purpose: read nothing for `DURATION` per token event"},
+
 		&ucli.DurationFlag{Name: "connect-timeout", Category: ofLimits, Value: 10 * time.Second, Usage: "end a request that has no connection after `DURATION`; 0 never"},
 		&ucli.DurationFlag{Name: "first-byte-timeout", Category: ofLimits, Value: 10 * time.Minute, Usage: "end a request without a first byte after `DURATION`; 0 never"},
 		&ucli.DurationFlag{Name: "idle-timeout", Category: ofLimits, Value: 5 * time.Minute, Usage: "end an answer that is silent for `DURATION`; 0 never"},

@@ -64,6 +64,7 @@ type options struct {
 	grace    time.Duration
 	spin     time.Duration
 	nice     int // granted
+	slow     wire.Slowness
 
 	connect, firstByte, idle, total time.Duration
 
@@ -101,7 +102,7 @@ func parse(c *ucli.Context) (*options, error) {
 	if o.quiet && o.shown {
 		return nil, cli.Usagef("--progress: cannot stand beside --quiet")
 	}
-	for _, step := range []func(*ucli.Context) error{o.parseTarget, o.parseEngine, o.parseRequest, o.parseLoad, o.parseTiming, o.parseLimits, o.parseAbout} {
+	for _, step := range []func(*ucli.Context) error{o.parseTarget, o.parseEngine, o.parseRequest, o.parseLoad, o.parseTiming, o.parseSlow, o.parseLimits, o.parseAbout} {
 		if err := step(c); err != nil {
 			return nil, err
 		}

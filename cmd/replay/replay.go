@@ -88,6 +88,9 @@ func action(c *ucli.Context) (err error) {
 			warn("%s", w)
 		}
 	}
+	if slow := o.slowed(); slow != "" {
+		warn("%s per token event: the client is slowed down on purpose; the run says so, and its figures are not the server's", slow)
+	}
 	if err := o.checkLimits(warn); err != nil {
 		return err
 	}
@@ -98,7 +101,7 @@ func action(c *ucli.Context) (err error) {
 func (o *options) drive(ctx context.Context, c *ucli.Context, reader *schedule.Reader, again drive.Again, exe string, found *preflight.Findings, warn func(string, ...any)) error {
 	stderr := cli.Stderr(c)
 	out := &output{ctx: ctx, o: o, stdout: cli.Stdout(c)}
-	line := &progress.Line{W: stderr, Terminal: cli.IsTerminal(stderr), Workers: o.workers}
+	line := &progress.Line{W: stderr, Terminal: cli.IsTerminal(stderr), Workers: o.workers, Slowed: o.slowed()}
 	d := drive.Options{
 		Schedule: reader, Again: again, Executable: exe, Workers: o.workers, Setup: o.setup(found.Model), Requests: o.requests, ServerBlock: o.serverBlock, Grace: o.grace,
 		Header: o.runHeader(reader.HeaderJSON(), found), Open: out.open, Spool: out.spool,
@@ -149,7 +152,8 @@ func (o *options) advise(r *drive.Result, warn func(string, ...any)) {
 func (o *options) setup(model string) link.Setup {
 	return link.Setup{Engine: o.engine, Timing: o.timing, Concurrency: o.concurrency, Sessions: o.sessions, RampNS: int64(o.ramp), Released: o.released(), GOMAXPROCS: workerProcs, URLs: o.urls, Endpoint: o.endpoint, Prompt: o.prompt, Model: model, Stream: o.stream, PinOutput: o.pin,
 		Chunks: o.chunks == "full", Header: o.header, CA: o.ca, HTTP2: o.http2, Proxy: o.proxy, Seed: o.seed, ConnectNS: int64(o.connect), FirstByteNS: int64(o.firstByte), IdleNS: int64(o.idle),
-		TotalNS: int64(o.total), DurationNS: int64(o.duration), GraceNS: int64(o.grace), CancelPPM: o.cancel.ppm, CancelNS: int64(o.cancel.after), SpinNS: int64(o.spin), Nice: o.nice}
+		TotalNS: int64(o.total), DurationNS: int64(o.duration), GraceNS: int64(o.grace), CancelPPM: o.cancel.ppm, CancelNS: int64(o.cancel.after), SpinNS: int64(o.spin), Nice: o.nice,
+		WorkNS: int64(o.slow.Work), StallNS: int64(o.slow.Stall)}
 }
 
 func (o *options) runHeader(schedule []byte, found *preflight.Findings) format.Header {
@@ -159,7 +163,7 @@ func (o *options) runHeader(schedule []byte, found *preflight.Findings) format.H
 	}
 	return format.Header{Build: cli.Build(), Schedule: schedule, Target: targets, Endpoint: o.endpoint, Model: found.Model, Server: found.Server,
 		Streaming: o.stream, Engine: o.engine, Prompt: o.prompt, Timing: o.timing, Flags: o.effective, Seed: o.seed, Workers: o.workers, WorkerProcs: workerProcs,
-		ChunkLists: o.chunks, WarmupNS: int64(o.warmup), RampNS: int64(o.ramp), Calibration: "off", Host: host.Facts(), Labels: o.labels, ServerConfig: o.config}
+		ChunkLists: o.chunks, WarmupNS: int64(o.warmup), RampNS: int64(o.ramp), Calibration: "off", Host: host.Facts(), Labels: o.labels, ServerConfig: o.config, Injected: o.injected()}
 }
 
 // openSchedule reads the header; a signal ends the wait for it.

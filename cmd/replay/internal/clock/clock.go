@@ -18,6 +18,10 @@ import (
 // (about 0.2 µs). It panics when the kernel has no such clock.
 func Monotonic() int64 { return read(unix.CLOCK_MONOTONIC) }
 
+// Thread returns the CPU time of the calling thread in nanoseconds. It panics when the
+// kernel has no such clock.
+func Thread() int64 { return read(unix.CLOCK_THREAD_CPUTIME_ID) }
+
 func read(id int32) int64 {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(id, &ts); err != nil {

@@ -42,6 +42,8 @@ type Setup struct {
 	CancelNS   int64 // after this long from dispatch
 	Nice       int   // niceness of the process, as far as the system grants it
 	SpinNS     int64 // woken this much before each instant, then busy
+
+	WorkNS, StallNS int64 // put in on purpose, per token event
 }
 
 // Start tells the epoch; from it on jobs are dispatched at their instants.

@@ -5,9 +5,11 @@ package progress
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"hydrant/cmd/replay/internal/drive"
 	"hydrant/formats/run"
@@ -18,11 +20,12 @@ type Line struct {
 	W        io.Writer
 	Terminal bool
 	Workers  int
+	Slowed   string // how the client is slowed down on purpose; "": not at all
 }
 
 // Show writes one state.
 func (l *Line) Show(s drive.Snapshot) {
-	text := format(s, l.Workers)
+	text := line(s, l.Workers, l.Slowed)
 	if l.Terminal {
 		fmt.Fprintf(l.W, "\r%s\x1b[K", text)
 		return
@@ -37,15 +40,31 @@ func (l *Line) Done() {
 	}
 }
 
-func format(s drive.Snapshot, workers int) string {
-	elapsed, sent := clockTime(s.Elapsed), Count(s.Sent)
+// columns is the width of a progress line at most.
+const columns = 80
+
+// line writes a state: first what was put in on purpose, then how far the run is, the load,
+// and what would spoil it. Where that is too wide the parts that matter least are left out.
+func line(s drive.Snapshot, workers int, slowed string) string {
+	elapsed, sent := clockTime(s.Elapsed), brief(float64(s.Sent))
 	if s.Whole {
 		elapsed += "/" + clockTime(s.Span)
-		sent += "/" + Count(s.Planned)
+		sent += "/" + brief(float64(s.Planned))
 	}
-	return fmt.Sprintf("replay  %s  sent %s  %s req/s (plan %s)  in flight %s  tok/s %s  err %s  lag p99 %s  client %s %%",
-		elapsed, sent, figure(s.SentRate), figure(s.PlanRate), Count(s.InFlight), Count(int64(s.EventRate)), Count(s.Errors),
-		milliseconds(s.LagP99), figure(100*s.CPU/float64(max(workers, 1))))
+	parts := []string{elapsed, sent, brief(s.SentRate) + "/s", "of " + brief(s.PlanRate), brief(float64(s.InFlight)) + " open", brief(s.EventRate) + " tok/s",
+		brief(float64(s.Errors)) + " err", "lag " + figure(float64(s.LagP99)/float64(time.Millisecond)) + "ms",
+		"cpu " + figure(100*s.CPU/float64(max(workers, 1))) + "%"}
+	if slowed != "" {
+		parts = append([]string{"SLOWED by " + slowed}, parts...)
+	}
+	least := len(parts) - 4 // the token rate, then what is before it
+	text := strings.Join(parts, " ")
+	for utf8.RuneCountInString(text) > columns && least > 1 {
+		parts = slices.Delete(parts, least, least+1)
+		least--
+		text = strings.Join(parts, " ")
+	}
+	return text
 }
 
 // Summary is what the block at the end says beside the result.
@@ -138,6 +157,22 @@ func figure(v float64) string {
 		return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
 	}
 	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(v, 'f', 2, 64), "0"), ".")
+}
+
+// brief writes a number in at most six characters: with commas below 10,000, above it in
+// thousands, millions and so on.
+func brief(v float64) string {
+	unit := ""
+	for _, u := range []string{"k", "M", "G", "T"} {
+		if v < 9999.5 && unit == "" || v < 999.5 {
+			break
+		}
+		v, unit = v/1000, u
+	}
+	if unit == "" {
+		return figure(v)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64) + unit
 }
 
 // Count writes a whole number with commas between thousands.

@@ -14,7 +14,7 @@ import (
 func TestLine(t *testing.T) {
 	s := drive.Snapshot{Elapsed: 252 * time.Second, Planned: 12031, Whole: true, Span: time.Hour, Sent: 861, InFlight: 29,
 		SentRate: 3.4, PlanRate: 3.41, EventRate: 1180.4, LagP99: 100 * time.Microsecond, CPU: 0.06}
-	const whole = "replay  04:12/60:00  sent 861/12,031  3.4 req/s (plan 3.41)  in flight 29  tok/s 1,180  err 0  lag p99 0.1 ms  client 3 %"
+	const whole = "04:12/60:00 861/12k 3.4/s of 3.41 29 open 1,180 tok/s 0 err lag 0.1ms cpu 3%"
 	var b bytes.Buffer
 	(&Line{W: &b, Workers: 2}).Show(s)
 	if got := b.String(); got != whole+"\n" {
@@ -25,8 +25,29 @@ func TestLine(t *testing.T) {
 	s.Whole = false // the plan is still coming through a pipe
 	l.Show(s)
 	l.Done()
-	if want := "\rreplay  04:12  sent 861  3.4 req/s (plan 3.41)  in flight 29  tok/s 1,180  err 0  lag p99 0.1 ms  client 3 %\x1b[K\r\x1b[K"; b.String() != want {
+	if want := "\r04:12 861 3.4/s of 3.41 29 open 1,180 tok/s 0 err lag 0.1ms cpu 3%\x1b[K\r\x1b[K"; b.String() != want {
 		t.Errorf("terminal = %q; want %q", b.String(), want)
+	}
+}
+
+func TestLineKeepsTheWidthOfATerminal(t *testing.T) {
+	s := drive.Snapshot{Elapsed: 99 * time.Hour, Planned: 123_456_789, Whole: true, Span: 100 * time.Hour, Sent: 122_345_678, InFlight: 49_876,
+		SentRate: 4987.6, PlanRate: 4998.4, EventRate: 2_345_678, Errors: 1234, LagP99: 12_345 * time.Millisecond, CPU: 1.87}
+	for slowed, want := range map[string]string{
+		"":                     "5940:00/6000:00 122M/123M 4,988/s of 4,998 1,234 err lag 12,345ms cpu 93.5%",
+		"--client-stall 200us": "SLOWED by --client-stall 200us 5940:00/6000:00 1,234 err lag 12,345ms cpu 93.5%",
+	} {
+		if got := line(s, 2, slowed); got != want || len(got) > columns {
+			t.Errorf("line = %q, %d columns; want %q, at most %d", got, len(got), want, columns)
+		}
+	}
+}
+
+func TestBriefTakesSixCharacters(t *testing.T) {
+	for v, want := range map[float64]string{0: "0", 3.412: "3.41", 861: "861", 9999: "9,999", 9999.6: "10k", 12031: "12k", 12346: "12.3k", 999_600: "1M", 1_234_567: "1.23M", 2.5e12: "2.5T"} {
+		if got := brief(v); got != want || len(got) > 6 {
+			t.Errorf("brief(%v) = %q; want %q", v, got, want)
+		}
 	}
 }
 

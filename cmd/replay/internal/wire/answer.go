@@ -46,7 +46,7 @@ func (a *attempt) answer(ctx context.Context, resp *http.Response) (outcome, tex
 // listen begins to read the events of an answer.
 func (a *attempt) listen(ev *endpoint.Event) *stream {
 	a.stream = &stream{}
-	a.stream.init(a.p, a.e.o.Clock, a.e.counters, a.e.o.LineCap, ev)
+	a.stream.init(a.p, a.e.o.Clock, a.e.counters, a.e.drag, a.e.o.LineCap, ev)
 	return a.stream
 }
 

@@ -110,6 +110,7 @@ type Options struct {
 	Secrets  []string    // values that never appear in a row's error text
 	Counters *Counters   // nil: not counted
 	Fault    func(error) // told of a panic that cost a request; nil: nobody is
+	Slow     Slowness    // put in on purpose
 
 	cut func(received int64) int // for tests: how much the next read takes at most, given what its request has received
 }

@@ -238,7 +238,7 @@ func (l *loop) headed(x *exchange, at int64) bool {
 		return false
 	default:
 		x.listens = true
-		x.stream.init(x.p, l.o.Clock, l.counters, l.o.LineCap, &l.ev)
+		x.stream.init(x.p, l.o.Clock, l.counters, l.drag, l.o.LineCap, &l.ev)
 	}
 	return true
 }

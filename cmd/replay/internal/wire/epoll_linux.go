@@ -45,6 +45,7 @@ type loop struct {
 	o        Options
 	limits   limits
 	counters *Counters
+	drag     *drag
 	base     int64 // CLOCK_MONOTONIC at offset 0
 	stamps   *kernel.Converter
 
@@ -99,11 +100,12 @@ type handle struct {
 // requests in flight, keeps them, and never waits for one that is in use.
 // Options.TLS, HTTP2 and Proxy mean nothing to it.
 func NewEpoll(o Options) (Engine, error) {
-	l := &loop{o: o, limits: limitsOf(&o), counters: o.Counters, base: clock.Monotonic() - o.Clock.Now(), stamps: kernel.NewConverter(o.Clock),
+	l := &loop{o: o, limits: limitsOf(&o), counters: o.Counters, drag: newDrag(&o), base: clock.Monotonic() - o.Clock.Now(), stamps: kernel.NewConverter(o.Clock),
 		in: make([]byte, loopRead), targets: map[targetKey]*prefix{}, places: map[string]*place{}, ports: LocalPorts()}
 	if l.counters == nil {
 		l.counters = new(Counters)
 	}
+	l.drag.enter(arrival{}) // and never leaves: the loop says when it was idle
 	l.poll.keepP = o.KeepP
 	if err := l.poll.open(); err != nil {
 		return nil, fmt.Errorf("epoll: %w", err)
@@ -175,6 +177,11 @@ func (l *loop) Sleep(ns int64) {
 		case len(l.again) > 0:
 			l.look(0)
 			l.repeat()
+		case l.drag != nil:
+			if l.look(0); len(l.ready) == 0 { // else the loop was never idle
+				l.wait(until)
+				l.drag.idle(l.o.Clock.Now())
+			}
 		default:
 			l.wait(until)
 		}

@@ -23,6 +23,7 @@ type httpEngine struct {
 	limits   limits
 	counters *Counters
 	pool     pool
+	drag     *drag
 	buffers  sync.Pool // of *[readSize]byte
 	alarm    pace.Alarm
 }
@@ -36,7 +37,7 @@ const readSize = 8 << 10
 // and never waits for one that is in use. Compression is not asked for, redirects
 // are not followed, nothing is tried again.
 func NewHTTP(o Options) Engine {
-	e := &httpEngine{o: o, limits: limitsOf(&o), counters: o.Counters}
+	e := &httpEngine{o: o, limits: limitsOf(&o), counters: o.Counters, drag: newDrag(&o)}
 	if e.counters == nil {
 		e.counters = new(Counters)
 	}

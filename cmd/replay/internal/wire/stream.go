@@ -30,6 +30,7 @@ type stream struct {
 	p        *Prepared
 	clk      clock.Clock
 	counters *Counters
+	drag     *drag           // nil: none
 	ev       *endpoint.Event // scratch of one event
 	sse      sse
 	onEvent  func(typ string, data []byte) error // takeEvent, bound once
@@ -75,8 +76,8 @@ func (s *stream) oddly() *oddities {
 
 // init begins a stream. ev is scratch for one event, and may serve any number of streams
 // that one goroutine feeds.
-func (s *stream) init(p *Prepared, clk clock.Clock, counters *Counters, lineCap int, ev *endpoint.Event) {
-	s.p, s.clk, s.counters, s.ev = p, clk, counters, ev
+func (s *stream) init(p *Prepared, clk clock.Clock, counters *Counters, drag *drag, lineCap int, ev *endpoint.Event) {
+	s.p, s.clk, s.counters, s.drag, s.ev = p, clk, counters, drag, ev
 	s.sse.init(lineCap)
 	if s.onEvent == nil {
 		s.onEvent = s.takeEvent
@@ -108,7 +109,9 @@ func (s *stream) take(p []byte, at arrival) error {
 		return nil
 	}
 	s.newEvents, s.newTokens, s.newAnswer = 0, 0, false
+	s.drag.enter(at)
 	err := s.sse.feed(p, s.onEvent)
+	s.drag.leave()
 	s.stampNew(at)
 	return err
 }
@@ -163,6 +166,7 @@ func (s *stream) count(ev *endpoint.Event) error {
 		return nil
 	}
 	s.newTokens++
+	s.drag.event()
 	if s.p.stall != nil {
 		s.p.stall(s.tokens.events)
 	}
@@ -188,6 +192,8 @@ func (s *stream) stampNew(at arrival) {
 	if at.read == 0 || at.read != s.read || s.inRead == 0 {
 		s.read, s.inRead = at.read, 0
 		s.readStamp = s.clk.Now()
+	} else if s.drag != nil {
+		s.readStamp = s.clk.Now() // whoever is slow on purpose has the later ones later
 	}
 	if s.inRead < 2 && s.inRead+int64(s.newEvents) >= 2 {
 		s.multi++
@@ -296,6 +302,8 @@ func (s *stream) outcome(cause, err error) (outcome, text string) {
 func (s *stream) takeDocument() {
 	s.newEvents, s.newTokens, s.newAnswer = 1, 0, false
 	odd := s.oddly()
+	s.drag.enter(odd.last)
+	defer s.drag.leave()
 	ev, err := s.parse("", odd.document)
 	if err != nil {
 		s.bad("answer: got " + string(odd.document[:min(len(odd.document), 200)]) + ", want a JSON object")

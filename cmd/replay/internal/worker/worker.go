@@ -274,6 +274,7 @@ func (w *worker) start(e run.Epoch) (err error) {
 		TLS:              w.trust,
 		HTTP2:            w.setup.HTTP2,
 		Proxy:            w.setup.Proxy,
+		Slow:             wire.Slowness{Work: time.Duration(w.setup.WorkNS), Stall: time.Duration(w.setup.StallNS)},
 	})
 	if err != nil {
 		return fmt.Errorf("worker: %w", err)

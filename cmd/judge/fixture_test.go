@@ -128,7 +128,7 @@ func (p plan) write(w io.Writer) error {
 	end := rows.End{Status: p.status, Planned: int64(p.n), Detail: rows.Detail{
 		Workers: []rows.WorkerExit{{Worker: 0, PID: 100, Rows: int64(p.n / 2)}, {Worker: 1, PID: 101, Rows: int64(p.n / 2), Exit: p.exit}},
 		Clocks:  []rows.Clock{{Worker: 0, BootID: "b1"}, {Worker: 1, BootID: "b1"}}, ScheduleSHA256: []string{p.schedule},
-		ScheduleEnd: json.RawMessage("null"), Calibration: json.RawMessage("null")}}
+		ScheduleEnd: json.RawMessage("null")}}
 	if p.status != rows.Complete {
 		end.Detail.Reason = "worker 1 died"
 	}

@@ -71,8 +71,8 @@ func goldenHeader() Header {
 func goldenEnd() End {
 	return End{Status: Complete, Planned: 5, Detail: Detail{Workers: []WorkerExit{{Worker: 0, PID: 4000, Rows: 3}, {Worker: 1, PID: 4001, Rows: 2}},
 		Clocks: []Clock{{Worker: 0, BootID: "b", StartNS: 1, EndNS: 2}}, ScheduleSHA256: []string{"00"}, ScheduleEnd: json.RawMessage(`{"status":"complete"}`),
-		Outcomes: []Outcome{{OK, 3}, {HTTPError, 1}, {NotSent, 1}}, Calibration: json.RawMessage("null"),
-		Totals: Totals{DurationNS: 1_000_000_000, TokenEvents: 9}}}
+		Outcomes: []Outcome{{OK, 3}, {HTTPError, 1}, {NotSent, 1}},
+		Totals:   Totals{DurationNS: 1_000_000_000, TokenEvents: 9}}}
 }
 
 // write makes one part from these rows.

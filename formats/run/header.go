@@ -33,7 +33,7 @@ type Header struct {
 	ChunkLists   string            `json:"chunks"`        // full or off
 	WarmupNS     int64             `json:"warmup_ns"`     // --warmup, 0 when none
 	RampNS       int64             `json:"ramp_ns"`       // --ramp, 0 when none
-	Calibration  string            `json:"calibration"`   // "off" until calibrated
+	Calibration  string            `json:"calibration"`   // "off", a duration, or "reused"
 	Host         Host              `json:"host"`          //
 	Epoch        Epoch             `json:"epoch"`         //
 	Labels       map[string]string `json:"labels"`        // --label
@@ -88,7 +88,7 @@ type Detail struct {
 	ScheduleSHA256 []string        `json:"schedule_sha256"` // trailer hash of each schedule read
 	ScheduleEnd    json.RawMessage `json:"schedule_end"`    // trailer of the last schedule read
 	Outcomes       []Outcome       `json:"outcomes"`        // in the order of Outcomes, zeros included
-	Calibration    json.RawMessage `json:"calibration"`     // null until calibrated
+	Calibration    *Calibration    `json:"calibration"`     // null in runs of builds that had none
 	PlannedTokens  PlannedTokens   `json:"planned_tokens"`
 	Totals         Totals          `json:"totals"`
 }

@@ -146,6 +146,10 @@ type Client struct {
 	BacklogRows           formats.Int // finished rows not yet written to the parent
 }
 
+// RowBacklog is how many finished rows of a worker wait for the encoder at most; a
+// worker whose backlog_rows reaches it stands still.
+const RowBacklog = 4096
+
 // Status values of End.
 const (
 	Complete    = "complete"

@@ -239,6 +239,9 @@ func clientRows(seed uint64, rows []run.Request, seconds int) []run.Client {
 				RunqueueWaitNS: some(int64(r.IntN(5_000_000))), Timeslices: some(int64(1 + r.IntN(400))), ThrottledNS: some(0), StealPPM: some(int64(r.IntN(20_000))),
 				RSSBytes: some(int64(20<<20 + r.IntN(1<<20))), OpenFDs: some(int64(10 + r.IntN(5))), GCPauseNS: some(int64(r.IntN(100_000))), GCPauseMaxNS: some(int64(r.IntN(100_000))),
 				HiccupGoroutineP999NS: some(int64(r.IntN(3_000_000))), HiccupThreadP999NS: some(int64(r.IntN(2_500_000))), TokenEvents: some(int64(r.IntN(900)))}
+			if seed%2 == 0 && r.IntN(3) > 0 {
+				c.ReadDelayP99NS = some(int64(r.IntN(3_000_000)))
+			}
 			var inFlight, dispatched, completed int64
 			for i := range rows {
 				q := &rows[i]

@@ -90,8 +90,18 @@ type workerView struct {
 	cpu, interval, runqueue, slices, throttled, steal, psi, gcPause   int64
 	cpuRows, slicedRows, throttledRows, stealRows, psiRows, gcRows    int64
 	thread, threadLate, goroutine, goroutineLate, eventsCPU, events   int64
-	gcMax, sched, hiccupThread, hiccupGo, readDelay, rss, fds, steals int64
-	prepare, dispatch, rows                                           int64
+	gcMax, sched, hiccupThread, hiccupGo, readDelay, rss, fds, steals peak
+	prepare, dispatch, rows                                           peak
+	readDelays                                                        []int64 // of each second that had one
+}
+
+// peak is the largest value over the seconds, and the second that had it first.
+type peak struct{ v, t int64 }
+
+func (p *peak) see(v, t int64) {
+	if v > p.v { // null is the smallest value
+		*p = peak{v, t}
+	}
 }
 
 // hiccupLimit is the lateness that counts as one, ns.
@@ -100,8 +110,9 @@ const hiccupLimit = 2_000_000
 // view gathers the rows of one worker.
 func (f *fold) view(rows []client) *workerView {
 	p := f.parts[rows[0].part]
-	v := &workerView{gcMax: null, sched: null, hiccupThread: null, hiccupGo: null, readDelay: null, rss: null, fds: null, steals: null,
-		prepare: null, dispatch: null, rows: null}
+	none := peak{v: null}
+	v := &workerView{gcMax: none, sched: none, hiccupThread: none, hiccupGo: none, readDelay: none, rss: none, fds: none, steals: none,
+		prepare: none, dispatch: none, rows: none}
 	v.Part, v.Worker, v.PID, v.Client.Rows = int64(rows[0].part), int64(rows[0].worker), rows[0].pid, int64(len(rows))
 	allowance := p.allowance()
 	for i := range rows {
@@ -152,12 +163,15 @@ func (f *fold) view(rows []client) *workerView {
 		late(c.hiccupThread, &v.thread, &v.threadLate)
 		late(c.hiccupGo, &v.goroutine, &v.goroutineLate)
 		for _, m := range [...]struct {
-			to *int64
+			to *peak
 			x  int64
 		}{{&v.gcMax, c.gcMax}, {&v.sched, c.sched}, {&v.hiccupThread, c.hiccupThread}, {&v.hiccupGo, c.hiccupGo}, {&v.readDelay, c.readDelay},
 			{&v.rss, c.rss}, {&v.fds, c.fds}, {&v.steals, c.steal}, {&v.prepare, c.backlogPrepare}, {&v.dispatch, c.backlogDispatch},
 			{&v.rows, c.backlogOfRows}} {
-			*m.to = max(*m.to, m.x) // null is the smallest value
+			m.to.see(m.x, c.t)
+		}
+		if c.readDelay != null {
+			v.readDelays = append(v.readDelays, c.readDelay)
 		}
 	}
 	v.values()
@@ -192,12 +206,12 @@ func (v *workerView) values() {
 	put("gc_pause_share", v.gcShare())
 	for _, m := range [...]struct {
 		name string
-		x    int64
+		x    peak
 	}{{"hiccup_thread_max_ns", v.hiccupThread}, {"hiccup_goroutine_max_ns", v.hiccupGo}, {"gc_pause_max_ns", v.gcMax}, {"sched_p99_ns", v.sched},
 		{"read_delay_p99_ns", v.readDelay}, {"rss_max_bytes", v.rss}, {"fds_max", v.fds}, {"backlog_prepare_max", v.prepare},
 		{"backlog_dispatch_max", v.dispatch}, {"backlog_rows_max", v.rows}} {
-		if m.x != null {
-			put(m.name, float64(m.x))
+		if m.x.v != null {
+			put(m.name, float64(m.x.v))
 		}
 	}
 }

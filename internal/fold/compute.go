@@ -39,10 +39,13 @@ func (f *fold) compute(ctx context.Context) error {
 	f.goodput()
 	f.concurrency(flow)
 	f.perWorker = f.clientEvidence()
+	f.observed(flow)
+	f.steadiness(flow)
 	f.cache()
 	if err := f.flowMetrics(flow); err != nil {
 		return err
 	}
+	f.headroom()
 	f.timingMetrics()
 	f.loadSeries()
 	f.windowSeries(flow.batches)

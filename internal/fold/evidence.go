@@ -42,7 +42,6 @@ func (f *fold) clientEvidence() []summary.Client {
 	f.extremes(views)
 	f.connections()
 	f.clientShares()
-	f.sheet.none("headroom", "the run was not calibrated")
 	out := make([]summary.Client, len(views))
 	for i, v := range views {
 		out[i] = v.Client
@@ -66,11 +65,39 @@ func (f *fold) worst(id string, views []*workerView, reason string, of func(*wor
 	}
 	s := f.sheet.set(id, at, n, reason)
 	if who != nil {
-		s.Evidence = fmt.Sprintf("worker %d", who.Worker)
-		if len(f.parts) > 1 {
-			s.Evidence += fmt.Sprintf(" of part %d", who.Part)
+		s.Evidence = f.nameOf(who)
+	}
+}
+
+// nameOf names a worker, with its part where there are several.
+func (f *fold) nameOf(v *workerView) string {
+	if len(f.parts) > 1 {
+		return fmt.Sprintf("worker %d of part %d", v.Worker, v.Part)
+	}
+	return fmt.Sprintf("worker %d", v.Worker)
+}
+
+// highest sets a scalar to the largest peak of a worker and says which, and when.
+func (f *fold) highest(id string, views []*workerView, scale float64, of func(*workerView) peak) {
+	top, n := peak{v: null}, int64(0)
+	var who *workerView
+	for _, v := range views {
+		p := of(v)
+		if p.v == null {
+			continue
+		}
+		n++
+		if p.v > top.v {
+			top, who = p, v
 		}
 	}
+	if who == nil {
+		f.sheet.none(id, "no worker reported it in the window")
+		return
+	}
+	// A client row speaks of the second that ends with it.
+	f.sheet.set(id, float64(top.v)*scale, n, "").Evidence =
+		fmt.Sprintf("%s, second to %.1f s of the load", f.nameOf(who), float64(top.t-f.load.from)/second)
 }
 
 // cpu computes how much of the CPU the workers used, and what an event costs.
@@ -163,8 +190,21 @@ func (f *fold) waits(views []*workerView) {
 	}
 	f.sheet.set("steal_share", share(steal, stealRows)/1e6, stealRows, "the host does not report stolen time")
 	f.sheet.set("psi_share", share(psi, psiRows)/1e6, psiRows, "the host does not report pressure")
-	f.sheet.set("hiccup_thread", share(threadLate, thread), thread, "no hiccup probes in the window")
-	f.sheet.set("hiccup_goroutine", share(goroutineLate, goroutine), goroutine, "no hiccup probes in the window")
+	f.sheet.set("hiccup_thread", share(threadLate, thread), thread, "no hiccup probes in the window").Evidence =
+		f.mostLate(views, func(v *workerView) (int64, int64) { return v.threadLate, v.thread })
+	f.sheet.set("hiccup_goroutine", share(goroutineLate, goroutine), goroutine, "no hiccup probes in the window").Evidence =
+		f.mostLate(views, func(v *workerView) (int64, int64) { return v.goroutineLate, v.goroutine })
+}
+
+// mostLate names the worker with the most late seconds, "" when there was none.
+func (f *fold) mostLate(views []*workerView, of func(*workerView) (late, n int64)) string {
+	most, text := int64(0), ""
+	for _, v := range views {
+		if late, n := of(v); late > most {
+			most, text = late, fmt.Sprintf("%s: %d of %d s", f.nameOf(v), late, n)
+		}
+	}
+	return text
 }
 
 // extremes sets the largest values of any worker and second.
@@ -172,25 +212,31 @@ func (f *fold) extremes(views []*workerView) {
 	for _, m := range []struct {
 		id    string
 		scale float64
-		of    func(*workerView) int64
-	}{{"steal_share_max", 1e-6, func(v *workerView) int64 { return v.steals }},
-		{"hiccup_thread_max", 1, func(v *workerView) int64 { return v.hiccupThread }},
-		{"hiccup_goroutine_max", 1, func(v *workerView) int64 { return v.hiccupGo }},
-		{"sched_p99", 1, func(v *workerView) int64 { return v.sched }},
-		{"gc_pause_max", 1, func(v *workerView) int64 { return v.gcMax }},
-		{"read_delay_p99", 1, func(v *workerView) int64 { return v.readDelay }},
-		{"rss_max", 1, func(v *workerView) int64 { return v.rss }},
-		{"fds_max", 1, func(v *workerView) int64 { return v.fds }},
-		{"backlog_prepare_max", 1, func(v *workerView) int64 { return v.prepare }},
-		{"backlog_dispatch_max", 1, func(v *workerView) int64 { return v.dispatch }},
-		{"backlog_rows_max", 1, func(v *workerView) int64 { return v.rows }}} {
-		f.worst(m.id, views, "no worker reported it in the window", func(v *workerView) float64 {
-			if x := m.of(v); x != null {
-				return float64(x) * m.scale
-			}
-			return math.NaN()
-		})
+		of    func(*workerView) peak
+	}{{"steal_share_max", 1e-6, func(v *workerView) peak { return v.steals }},
+		{"hiccup_thread_max", 1, func(v *workerView) peak { return v.hiccupThread }},
+		{"hiccup_goroutine_max", 1, func(v *workerView) peak { return v.hiccupGo }},
+		{"sched_p99", 1, func(v *workerView) peak { return v.sched }},
+		{"gc_pause_max", 1, func(v *workerView) peak { return v.gcMax }},
+		{"read_delay_p99", 1, func(v *workerView) peak { return v.readDelay }},
+		{"rss_max", 1, func(v *workerView) peak { return v.rss }},
+		{"fds_max", 1, func(v *workerView) peak { return v.fds }},
+		{"backlog_prepare_max", 1, func(v *workerView) peak { return v.prepare }},
+		{"backlog_dispatch_max", 1, func(v *workerView) peak { return v.dispatch }},
+		{"backlog_rows_max", 1, func(v *workerView) peak { return v.rows }}} {
+		f.highest(m.id, views, m.scale, m.of)
 	}
+	var delays []int64
+	for _, v := range views {
+		delays = append(delays, v.readDelays...)
+	}
+	if len(delays) == 0 {
+		f.sheet.none("read_delay_seconds_p99", "no worker reported it in the window")
+		return
+	}
+	slices.Sort(delays)
+	n := int64(len(delays))
+	f.sheet.count("read_delay_seconds_p99", delays[stats.NearestRank(n, 990)-1], n)
 }
 
 // connections computes what the sockets show.
@@ -275,3 +321,39 @@ func (f *fold) clientShares() {
 		}
 	}
 }
+
+// observed says how far the kernel's stamps reach, and what they say of the reader.
+func (f *fold) observed(w *flow) {
+	var first, stamped int64
+	var ttft, e2e []int64
+	f.each(func(r *rec) {
+		if !r.inWindow || !r.ok() || r.first == null {
+			return
+		}
+		first++
+		if r.firstKernel != null {
+			stamped++
+		}
+		if t, e := r.ttftUser(), r.e2eUser(); r.tokens >= manyEvents && t != null && e != null {
+			ttft, e2e = append(ttft, t), append(e2e, e)
+		}
+	})
+	f.sheet.set("stamp_share", share(stamped, first), first, "no ok row has a first token in the window")
+	if q := w.delay.h.Quantiles([]int64{990}); len(q) > 0 {
+		f.sheet.count("recv_delay_p99", q[0], w.delay.h.N())
+	} else {
+		f.sheet.none("recv_delay_p99", "no chunk lists with kernel stamps")
+	}
+	ratio, n := math.NaN(), int64(len(ttft))
+	if n > 0 {
+		slices.Sort(ttft)
+		slices.Sort(e2e)
+		middle := stats.NearestRank(n, 500) - 1
+		ratio = share(ttft[middle], e2e[middle])
+	}
+	f.sheet.set("ttft_of_e2e", ratio, n, "no ok row has 10 token events")
+}
+
+// manyEvents is the length of an answer from which on its first token must come long
+// before its last, unless somebody bundles the events.
+const manyEvents = 10

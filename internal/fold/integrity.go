@@ -67,20 +67,34 @@ func (f *fold) drift() {
 	f.sheet.count("clock_drift_ns", most, clocks).Evidence = worst
 }
 
-// counts compares the rows with the counters of the client table.
+// counts compares the rows with the counters of the client table. The rows of a worker
+// that left none have nothing to be compared with; they are counted apart.
 func (f *fold) counts() {
 	if len(f.clients) == 0 {
-		f.sheet.noneOf("no client rows", "dispatched_gap", "completed_gap")
+		f.sheet.noneOf("no client rows", "dispatched_gap", "completed_gap", "unseen_share")
 		return
 	}
+	type worker struct{ part, worker int32 }
+	told := map[worker]bool{}
 	var dispatched, completed int64
 	for i := range f.clients {
-		dispatched += max(0, f.clients[i].dispatched)
-		completed += max(0, f.clients[i].completed)
+		c := &f.clients[i]
+		told[worker{c.part, c.worker}] = true
+		dispatched += max(0, c.dispatched)
+		completed += max(0, c.completed)
 	}
-	var sent, ended int64
+	var sent, ended, planned, unseen int64
+	evidence := ""
 	f.each(func(r *rec) {
-		if r.dispatched == null {
+		seen := told[worker{r.part, r.worker}] || r.worker < 0 // one that no worker took is no worker's fault
+		if r.inWindow {
+			if planned++; !seen {
+				if unseen++; unseen == 1 {
+					evidence = fmt.Sprintf("worker %d of part %d left no client row", r.worker, r.part)
+				}
+			}
+		}
+		if r.dispatched == null || !seen {
 			return
 		}
 		sent++
@@ -90,6 +104,7 @@ func (f *fold) counts() {
 	})
 	f.sheet.count("dispatched_gap", dispatched-sent, sent)
 	f.sheet.count("completed_gap", completed-ended, sent)
+	f.sheet.set("unseen_share", share(unseen, planned), planned, "no planned rows in the window").Evidence = evidence
 }
 
 // tokens computes what says whether the lengths can be believed.

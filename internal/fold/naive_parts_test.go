@@ -255,6 +255,7 @@ func naiveClient(p []*run.Request, clients []run.Client, w summary.Window, out m
 			}
 		}
 	}
+	naiveObserved(p, clients, w, out)
 	out["request_ceiling"] = out["event_ceiling"] / (events / answers)
 	out["kappa"], out["multi_event_share"], out["same_read_gaps"] = segments/reads, multi/allReads, same/gaps
 	out["conn_reuse_share"], out["conns_opened"], out["retransmit_share"] = reused/known, opened, again/packets
@@ -278,5 +279,138 @@ func naiveClient(p []*run.Request, clients []run.Client, w summary.Window, out m
 			}
 		}
 		out[fmt.Sprint("client_share_p", level)] = sum / k
+	}
+}
+
+// nth is the nearest-rank percentile at k thousandths, NaN of nothing.
+func nth(x []int64, k int) float64 {
+	if len(x) == 0 {
+		return math.NaN()
+	}
+	s := slices.Sorted(slices.Values(x))
+	return float64(s[max(1, (len(s)*k+999)/1000)-1])
+}
+
+// naiveObserved fills what the kernel's stamps and long answers show.
+func naiveObserved(p []*run.Request, clients []run.Client, w summary.Window, out map[string]float64) {
+	var first, stamped float64
+	var ttft, e2e, delays, seconds []int64
+	for _, q := range p {
+		if q.Outcome != run.OK {
+			continue
+		}
+		for _, d := range q.ChunkDelayUS {
+			if d.Valid {
+				delays = append(delays, 1000*d.V)
+			}
+		}
+		if !q.FirstTokenNS.Valid {
+			continue
+		}
+		first++
+		if q.FirstTokenKernelNS.Valid {
+			stamped++
+		}
+		if t, e := naive["ttft_user"](q), naive["e2e_user"](q); q.TokenEvents.Or(0) >= 10 && t.Valid && e.Valid {
+			ttft, e2e = append(ttft, t.V), append(e2e, e.V)
+		}
+	}
+	for _, c := range clients {
+		if c.TNS > w.FromNS && c.TNS <= w.ToNS && c.ReadDelayP99NS.Valid {
+			seconds = append(seconds, c.ReadDelayP99NS.V)
+		}
+	}
+	out["stamp_share"] = stamped / first
+	out["ttft_of_e2e"] = nth(ttft, 500) / nth(e2e, 500)
+	out["read_delay_seconds_p99"] = nth(seconds, 990)
+	out["read_delay_p99"] = nth(seconds, 1000)
+	out["recv_delay_p99"] = nth(delays, 990)
+	if len(delays) > 0 { // the histogram's bucket ends up to 0.1 % above
+		h := newSketch()
+		h.add(int64(out["recv_delay_p99"]), 1)
+		out["recv_delay_p99"] = float64(h.h.Quantiles([]int64{1000})[0])
+	}
+}
+
+// naiveSteady fills what compares the parts of a run with each other.
+func naiveSteady(all, p []*run.Request, w summary.Window, out map[string]float64) {
+	nan := math.NaN()
+	for _, id := range []string{"backlog_growth", "backlog_spread", "backlog_arrivals", "half_out_tps"} {
+		out[id] = nan
+	}
+	out["censored"] = 0
+	var us []int64
+	for _, q := range all {
+		if u := naiveU(q); u.Valid {
+			us = append(us, u.V)
+		}
+	}
+	if len(us) > 0 {
+		from, to := slices.Min(us), slices.Max(us)
+		from += max(w.WarmupNS, (to-from)/5)
+		in := func(t formats.Int) bool { return t.Valid && t.V >= from && t.V < to }
+		planned, ended := 0.0, 0.0
+		for _, q := range all {
+			if in(naiveU(q)) {
+				planned++
+			}
+			if in(q.EndNS) {
+				ended++
+			}
+		}
+		if planned > 0 {
+			out["backlog_growth"], out["backlog_arrivals"] = 1-ended/planned, planned
+		}
+		var y []float64
+		for t := from; t+second <= to; t += second {
+			n := 0.0
+			for _, q := range all {
+				if q.ConnAskedNS.Valid && q.ConnAskedNS.V <= t && (!q.EndNS.Valid || q.EndNS.V > t) {
+					n++
+				}
+			}
+			y = append(y, n)
+		}
+		if n := float64(len(y)); n >= 3 && planned > 0 {
+			var sx, sy, sxx, sxy float64
+			for i, v := range y {
+				sx, sy, sxx, sxy = sx+float64(i), sy+v, sxx+float64(i)*float64(i), sxy+float64(i)*v
+			}
+			slope := (n*sxy - sx*sy) / (n*sxx - sx*sx)
+			level := (sy - slope*sx) / n
+			var squares float64
+			for i, v := range y {
+				d := v - level - slope*float64(i)
+				squares += d * d
+			}
+			out["backlog_spread"] = math.Sqrt(squares / n)
+		}
+	}
+	step := (w.ToNS - w.FromNS) / 30
+	var ttft [2][]int64
+	for _, q := range p {
+		if t := naive["ttft_user"](q); q.Outcome == run.OK && t.Valid {
+			half := 0
+			if naiveU(q).V >= w.FromNS+15*step {
+				half = 1
+			}
+			ttft[half] = append(ttft[half], t.V)
+		}
+		if q.Outcome == run.Cancelled || q.DispatchedNS.Valid && !q.EndNS.Valid {
+			out["censored"]++
+		}
+	}
+	out["half_ttft_p50"] = nth(ttft[1], 500) / nth(ttft[0], 500)
+	out["half_ttft_p90"] = nth(ttft[1], 900) / nth(ttft[0], 900)
+	var tokens [2]float64
+	for _, q := range all {
+		for _, a := range naiveArrivals(q) {
+			if step > 0 && a.t >= w.FromNS && a.t < w.FromNS+30*step {
+				tokens[(a.t-w.FromNS)/(15*step)] += float64(a.n)
+			}
+		}
+	}
+	if tokens[0] > 0 {
+		out["half_out_tps"] = tokens[1] / tokens[0]
 	}
 }

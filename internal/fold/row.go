@@ -69,7 +69,9 @@ var (
 	outcomeOK      = outcomeOf(run.OK)
 	outcomeConnect = outcomeOf(run.ConnectError)
 	outcomePlanned = outcomeOf(run.CancelledPlanned)
-	outcomeNotSent = outcomeOf(run.NotSent)
+
+	outcomeCancelled = outcomeOf(run.Cancelled)
+	outcomeNotSent   = outcomeOf(run.NotSent)
 )
 
 func outcomeOf(name string) uint8 { return uint8(slices.Index(run.Outcomes[:], name)) }

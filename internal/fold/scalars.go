@@ -14,9 +14,10 @@ var scalarTable = [...]scalar{
 	{"early_sends", "requests", "rows with dispatched_ns < due_ns"},
 	{"disorder", "requests", "ok rows with ttft_user < ttft_wire − 50 µs"},
 	{"clock_drift_ns", "ns", "max over workers of |(wall − mono) at the end − the same at the start|"},
+	{"unseen_share", "share", "rows of P whose worker left no client row"},
 	{"count_gap", "share", "|mean in flight by rows − mean by client table, at its instants|/max(1, mean by rows)"},
-	{"dispatched_gap", "requests", "Σ client.dispatched − rows with dispatched_ns"},
-	{"completed_gap", "requests", "Σ client.completed − dispatched rows with end_ns"},
+	{"dispatched_gap", "requests", "Σ client.dispatched − rows with dispatched_ns, of workers with client rows"},
+	{"completed_gap", "requests", "Σ client.completed − dispatched rows with end_ns, of workers with client rows"},
 
 	// tokens
 	{"mixed_source", "sources", "distinct token_source over O − 1"},
@@ -137,9 +138,13 @@ var scalarTable = [...]scalar{
 	{"gc_pause_max", "ns", "longest pause of the garbage collector"},
 	{"gc_pause_share", "share", "Σ gc_pause_ns/Σ interval, worst worker"},
 	{"read_delay_p99", "ns", "largest per-second p99 of the delay between kernel and parser"},
+	{"read_delay_seconds_p99", "ns", "nearest-rank p99 over worker-seconds of that p99: at most 1 % of them lie above"},
+	{"recv_delay_p99", "ns", "nearest-rank p99 of recv_delay, without a sample floor"},
+	{"stamp_share", "share", "rows of O with first_token_kernel_ns/those with first_token_ns"},
 	{"kappa", "ratio", "Σ segments_in/Σ reads over rows of P with at least 2 token events"},
 	{"multi_event_share", "share", "Σ multi_event_reads/Σ reads over P"},
 	{"same_read_gaps", "share", "gaps whose two events carry the same kernel stamp"},
+	{"ttft_of_e2e", "ratio", "median ttft_user/median e2e_user over rows of O with at least 10 token events"},
 	{"conn_reuse_share", "share", "rows of P with a connection that had been used before"},
 	{"conns_opened", "connections", "rows of P that opened a connection"},
 	{"retransmit_share", "share", "Σ retransmits/Σ ⌈bytes_sent/1448⌉ over P"},
@@ -148,7 +153,16 @@ var scalarTable = [...]scalar{
 	{"backlog_prepare_max", "requests", "most prepared bodies waiting in a worker"},
 	{"backlog_dispatch_max", "requests", "most due requests not dispatched in a worker"},
 	{"backlog_rows_max", "requests", "most finished rows not written by a worker"},
-	{"headroom", "ratio", "calibrated ceiling/offered load"},
+
+	{"headroom_requests", "ratio", "calibrated ceiling/offered load in requests/s"},
+	{"headroom_events", "ratio", "the same in token events/s"},
+	{"headroom_bytes", "ratio", "the same in bytes/s"},
+	{"headroom", "ratio", "the least of the three, of the worst part"},
+	{"headroom_peak", "ratio", "calibrated ceiling in requests/s/the p99 second of planned requests (timing asap: sent)"},
+	{"kappa_null", "ratio", "kappa of the null run at the offered load"},
+	{"kappa_excess", "ratio", "kappa − kappa_null"},
+	{"same_read_null", "share", "same_read_gaps of the null run at the offered load"},
+	{"same_read_excess", "share", "same_read_gaps − same_read_null"},
 
 	// cache
 	{"cache_planned", "share", "Σ expected_cached_tokens/Σ planned_input_tokens over rows of P with both"},
@@ -163,6 +177,15 @@ var scalarTable = [...]scalar{
 	{"mser_ttft", "batches", "MSER-5 cut of the median ttft_user by second"},
 	{"mser_out_tps", "batches", "MSER-5 cut of the tokens arrived by second"},
 	{"mser_batches", "batches", "whole batches of 5 s in the load"},
+
+	// steadiness
+	{"backlog_growth", "share", "1 − rows with end_ns/rows with u in [first u + max(warm-up, a fifth of the load), last u)"},
+	{"backlog_spread", "requests", "standard deviation of in_flight at its whole seconds about their least-squares line"},
+	{"backlog_arrivals", "requests", "rows with u in the same stretch"},
+	{"half_ttft_p50", "ratio", "p50 of ttft_user of O in the second half of W/in the first"},
+	{"half_ttft_p90", "ratio", "the same at p90"},
+	{"half_out_tps", "ratio", "tokens that arrived in the second half of W/in the first, by thirtieths"},
+	{"censored", "requests", "rows of P cancelled by the end of the run, or dispatched and without end_ns"},
 
 	// devices
 	{"gpu_devices", "devices", "devices in the gpu streams"},

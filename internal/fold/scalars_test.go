@@ -181,6 +181,7 @@ func naiveScalars(rows []run.Request, clients []run.Client, w summary.Window) ma
 	}
 	out["dispatched_gap"] -= dispatched
 	out["completed_gap"] -= completed
+	out["unseen_share"] = 0 / np
 
 	// tokens
 	kinds := map[string]float64{}
@@ -399,6 +400,7 @@ func naiveScalars(rows []run.Request, clients []run.Client, w summary.Window) ma
 	out["conn_slow_share"] = count(p, func(q *run.Request) bool { return used(q) && waited(q).V > 1_000_000 }) / count(p, used)
 
 	naiveClient(p, clients, w, out)
+	naiveSteady(all, p, w, out)
 
 	// cache
 	v, _ = sums(p, expected, plannedIn)

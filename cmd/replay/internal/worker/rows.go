@@ -12,9 +12,9 @@ import (
 // A batch is cut when it is full or when its first row is a second old, so that rows of
 // a quiet run are safe with the parent soon and those of a busy one compress well.
 const (
-	batchRows  = 1024        // well under what a batch may have
-	batchAge   = time.Second //
-	rowBacklog = 4096        // finished rows that wait for the encoder
+	batchRows  = 1024           // well under what a batch may have
+	batchAge   = time.Second    //
+	rowBacklog = run.RowBacklog // finished rows that wait for the encoder
 
 	// rowGather is for how long rows gather while none waits: a thread is not woken for each.
 	rowGather = 10 * time.Millisecond

@@ -24,6 +24,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
@@ -45,7 +46,7 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return cli.Run(app(), args, stdin, stdout, stderr)
 }
 
-const description = `Judge reads one run (.arrows), several runs of one plan, or the summary that
+const description = `Judge reads one run (.arrows), the parts or shards of one, or the summary that
 reduce made (from a file or standard input), and writes a verdict.
 
 An objective is one of
@@ -61,9 +62,9 @@ An objective is one of
   mlperf/llama2-70b/server     the limits of an MLPerf scenario
 < and <= mean the same: a value at its limit is good.
 
-Checks of the client itself (C) and of steadiness (D2, D3, D4, D6) are not judged
-in this version: they are UNKNOWN, which makes a run INVALID unless
---accept-unproven. The checks and their limits are listed in docs/validity.md.
+The checks and their limits are listed in docs/validity.md. How much a run says of
+the wire is its evidence tier: T2 needs kernel stamps and a calibration, T1 makes
+up for missing stamps with a headroom of 4; what has less is INVALID.
 
 Exit status: 0 VALID, and PASS or no objective · 1 VALID and FAIL · 2 the command
 line is wrong · 3 could not judge (bad, cut or unknown-version input, a schedule
@@ -85,6 +86,8 @@ func app() *ucli.App {
 			&ucli.StringFlag{Name: "plan", Category: categoryRules, Usage: "compare the run with the schedule in `FILE`"},
 			&ucli.BoolFlag{Name: "short", Category: categoryRules, Usage: "accept a window of 30 s and mark the verdict not publishable"},
 			&ucli.BoolFlag{Name: "accept-unproven", Category: categoryRules, Usage: "name missing evidence in the first line instead of calling the run INVALID"},
+			&ucli.StringFlag{Name: "evidence", Category: categoryRules, Value: "t1", Usage: "accept no less than evidence tier `TIER`: t1, t2 or t3"},
+			&ucli.BoolFlag{Name: "directional", Category: categoryRules, Usage: "let what holds although the run is INVALID decide the exit status"},
 			&ucli.StringSliceFlag{Name: "limit", Category: categoryRules, Usage: "change the limit `ID=VALUE`, as in B2.p99=20ms (may be repeated; the report says so)"},
 			&ucli.StringFlag{Name: "format", Category: cli.CategoryOutput, Value: "auto", Usage: "write the verdict as `FORMAT`: auto (text on a terminal, else json), text or json"},
 		}, cli.Flags("slo", "slo-file", "output", "timeout")...),
@@ -111,7 +114,8 @@ func parse(c *ucli.Context) (options, error) {
 	o := options{
 		inputs: c.Args().Slice(), gpus: c.StringSlice("gpu"), plan: c.String("plan"), slos: c.StringSlice("slo"), sloFiles: c.StringSlice("slo-file"),
 		output: c.String("output"), timeout: c.Duration("timeout"),
-		rules: rule.Options{Build: cli.Build(), Short: c.Bool("short"), AcceptUnproven: c.Bool("accept-unproven")},
+		rules: rule.Options{Build: cli.Build(), Short: c.Bool("short"), AcceptUnproven: c.Bool("accept-unproven"), Directional: c.Bool("directional"),
+			Evidence: strings.ToUpper(c.String("evidence"))},
 	}
 	if len(o.inputs) == 0 {
 		o.inputs = []string{""} // standard input, unless that is a terminal
@@ -125,6 +129,9 @@ func parse(c *ucli.Context) (options, error) {
 	}
 	if err := pipe.CheckTimeout(o.timeout, c.IsSet("timeout"), append(reads, o.output)...); err != nil {
 		return o, err
+	}
+	if !slices.Contains(rule.Tiers[:], o.rules.Evidence) {
+		return o, cli.Usagef("--evidence: got %q, want t1, t2 or t3", c.String("evidence"))
 	}
 	for _, text := range c.StringSlice("limit") {
 		l, err := rule.ParseOverride(text)

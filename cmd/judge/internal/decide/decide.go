@@ -110,45 +110,50 @@ func All(set []slo.Objective, e Evidence) []Decision {
 			d.sample(rows)
 		}
 	}
+	finish(all)
+	return all
+}
+
+// finish turns chances into results.
+func finish(all []Decision) {
 	holm(all)
 	for i := range all {
 		if all[i].Decided {
 			all[i].conclude()
 		}
 	}
-	return all
 }
 
 // sample fills everything that does not depend on the other objectives.
 func (d *Decision) sample(rows Rows) {
-	o := d.Objective
-	var s sample
-	switch o.Kind {
-	case slo.Quantile:
-		s = rows.latency(o.Limit, o.P)
-	case slo.Share:
-		s = rows.joint(nil, o.P)
-	case slo.Joint:
-		s = rows.joint(d.Limits, o.P)
-	}
-	d.N, d.Misses, d.LeftOut, d.Unmeasured = int64(len(s.miss)), s.misses, s.leftOut, s.unmeasured
-	if d.N == 0 {
-		d.Reason = "no request of the window can be judged by it"
+	s := rows.sample(d.Objective, d.Limits)
+	if !d.count(s) {
 		return
 	}
-	if s.unmeasured > 0 && s.measured == 0 {
-		d.Reason = "not measured: no request has a value"
-		return
-	}
-	d.Decided = true
-	d.decide(s)
-	if o.Kind == slo.Quantile {
+	d.estimate(s)
+	d.weigh()
+	if d.Objective.Kind == slo.Quantile {
 		d.interval(s)
 	}
 }
 
-// decide computes the two chances from the sample.
-func (d *Decision) decide(s sample) {
+// count takes the sample's sizes; false: nothing can be decided from it.
+func (d *Decision) count(s sample) bool {
+	d.N, d.Misses, d.LeftOut, d.Unmeasured = int64(len(s.miss)), s.misses, s.leftOut, s.unmeasured
+	if d.N == 0 {
+		d.Reason = "no request of the window can be judged by it"
+		return false
+	}
+	if s.unmeasured > 0 && s.measured == 0 {
+		d.Reason = "not measured: no request has a value"
+		return false
+	}
+	d.Decided = true
+	return true
+}
+
+// estimate finds how many rows of the sample carry the information of one.
+func (d *Decision) estimate(s sample) {
 	var settled bool
 	d.TauMisses, d.Settled = stats.Tau(s.miss)
 	d.Tau, d.TauValues = d.TauMisses, 1
@@ -159,6 +164,10 @@ func (d *Decision) decide(s sample) {
 		d.TauValues = max(d.TauValues, tau)
 	}
 	d.Tau = max(d.TauMisses, d.TauValues)
+}
+
+// weigh computes the two chances from the counts and tau.
+func (d *Decision) weigh() {
 	n, t, p := float64(d.N), float64(d.Misses), d.Objective.P
 	d.Neff, d.Teff = n/d.Tau, t/d.Tau
 	d.PPass, d.PFail = chances(d.Neff, d.Teff, p)

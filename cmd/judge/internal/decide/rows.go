@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"math"
 	"slices"
 
 	"hydrant/formats"
@@ -15,6 +16,7 @@ import (
 type Rows struct {
 	c     *summary.Columns
 	index []int // of judged rows
+	view  *view // which part of the user's times is seen; nil: all of it
 }
 
 // NewRows selects the judged rows of c.
@@ -46,12 +48,32 @@ type sample struct {
 	sorted     []int64 // measured values of the first member
 }
 
+// sample samples one objective; limits are those of a joint one.
+func (r Rows) sample(o slo.Objective, limits []slo.Limit) sample {
+	switch o.Kind {
+	case slo.Quantile:
+		return r.latency(o.Limit, o.P)
+	case slo.Joint:
+		return r.joint(limits, o.P)
+	}
+	return r.joint(nil, o.P)
+}
+
+// measure returns the metric of row i that l limits, as the view has it.
+func (r Rows) measure(i int, l slo.Limit) slo.Measure {
+	m := slo.RowOf(r.c, i).Measure(l)
+	if r.view != nil && l.Side == slo.User {
+		m.Value = r.view.value(r.c, i, l, m.Value)
+	}
+	return m
+}
+
 // latency samples one limit at share p.
 func (r Rows) latency(l slo.Limit, p float64) sample {
 	var s sample
 	x := make([]formats.Int, 0, len(r.index)) // null: a miss, +infinity
 	for _, i := range r.index {
-		v, is := l.Read(slo.RowOf(r.c, i).Measure(l))
+		v, is := l.Read(r.measure(i, l))
 		switch is {
 		case slo.Neutral:
 			s.leftOut++
@@ -87,7 +109,7 @@ func (r Rows) joint(limits []slo.Limit, p float64) sample {
 	}
 	for k, i := range r.index {
 		row := slo.RowOf(r.c, i)
-		good, unmeasured := row.Good(limits)
+		good, unmeasured := slo.Good(row.OK(), limits, func(m int) slo.Measure { return r.measure(i, limits[m]) })
 		switch {
 		case unmeasured:
 			s.unmeasured++
@@ -98,7 +120,7 @@ func (r Rows) joint(limits []slo.Limit, p float64) sample {
 			s.misses++
 		}
 		for m, l := range limits {
-			v, is := l.Read(row.Measure(l))
+			v, is := l.Read(r.measure(i, l))
 			if is == slo.Measured {
 				columns[m][k] = formats.Some(v)
 			}
@@ -202,4 +224,31 @@ func (r Rows) Tightest(l slo.Limit) int64 {
 		}
 	}
 	return l.BaseNS + l.PerTokenNS*least.Or(0)
+}
+
+// ClientShare is the generator's mean part of ttft_user over the ok rows of the window
+// at or above its p-quantile, and the number of those rows; NaN without any.
+func (r Rows) ClientShare(p float64) (share float64, n int64) {
+	type pair struct{ ttft, client int64 }
+	var all []pair
+	var sorted []int64
+	for _, i := range r.index {
+		t, c := r.c.Ints["ttft_user_ns"][i], r.c.Ints["client_time_ns"][i]
+		if slo.RowOf(r.c, i).OK() && t.Valid && c.Valid && t.V > 0 {
+			all = append(all, pair{t.V, c.V})
+			sorted = append(sorted, t.V)
+		}
+	}
+	if len(all) == 0 {
+		return math.NaN(), 0
+	}
+	slices.Sort(sorted)
+	q := sorted[rankOf(int64(len(sorted)), p)-1]
+	for _, x := range all {
+		if x.ttft >= q {
+			share += float64(x.client) / float64(x.ttft)
+			n++
+		}
+	}
+	return share / float64(n), n
 }

@@ -27,18 +27,18 @@ func tableOfChecks() string {
 		var limits []string
 		for _, t := range c.Terms {
 			s := "`" + c.ID + "." + t.Name + "` "
-			if math.IsNaN(t.Limit) {
+			warn := "WARN " + map[string]string{atMost: "beyond ", atLeast: "below "}[t.Op] + Figure(t.Warn, t.Unit)
+			switch {
+			case math.IsNaN(t.Limit) && math.IsNaN(t.Warn):
 				s += "follows from the objectives"
-			} else {
-				s += map[string]string{atMost: "≤ ", atLeast: "≥ "}[t.Op] + Figure(t.Limit, t.Unit)
-			}
-			if !math.IsNaN(t.Warn) {
-				s += ", WARN beyond " + Figure(t.Warn, t.Unit)
+			case math.IsNaN(t.Limit):
+				s += warn
+			default:
+				if s += map[string]string{atMost: "≤ ", atLeast: "≥ "}[t.Op] + Figure(t.Limit, t.Unit); !math.IsNaN(t.Warn) {
+					s += ", " + warn
+				}
 			}
 			limits = append(limits, s)
-		}
-		if c.judge == nil {
-			limits = []string{later}
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s: %s | %s | %s | %s |\n", c.ID, required, c.Title, strings.ReplaceAll(c.Formula, "|", "\\|"),
 			strings.Join(limits, "; "), c.Bias, c.Source)

@@ -170,18 +170,10 @@ func (s *state) notMeasured(checks []verdict.Check) []string {
 		}
 		out = append(out, "GPU and energy ("+note+")")
 	}
-	var unjudged []string
 	for _, c := range checks {
-		switch {
-		case c.Required || c.Status != verdict.Unknown:
-		case strings.HasSuffix(c.Reason, later):
-			unjudged = append(unjudged, c.ID)
-		default:
+		if !c.Required && c.Status == verdict.Unknown {
 			out = append(out, c.ID+" ("+c.Reason+")")
 		}
-	}
-	if len(unjudged) > 0 {
-		out = append(out, strings.Join(unjudged, " ")+" ("+later+")")
 	}
 	return out
 }
@@ -212,6 +204,9 @@ func (s *state) objective(i int) verdict.Objective {
 		out.PPass, out.PFail, out.FailBelow = &d.PPass, &d.PFail, &d.FailBelow
 		out.Independent = &verdict.Independent{Result: d.Independent.Result, PPass: d.Independent.PPass,
 			PFail: d.Independent.PFail, ProjectedN: d.Independent.ProjectedN}
+	}
+	if cell, ok := s.cells[i]; ok {
+		out.Invariance = &cell
 	}
 	other := func(side string, at []int, all []decide.Decision) {
 		for k, place := range at {

@@ -161,9 +161,3 @@ func number64(v float64) *float64 {
 	}
 	return &v
 }
-
-// unjudged is the result of a check that this version does not judge.
-func unjudged(c Check) verdict.Check {
-	return verdict.Check{ID: c.ID, Title: c.Title, Required: c.Required, Status: verdict.Unknown, Bias: c.Bias,
-		Formula: c.Formula, Source: c.Source, Reason: later}
-}

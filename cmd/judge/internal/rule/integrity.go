@@ -122,6 +122,12 @@ func counts(s *state, f *finding) {
 	s.take(f, "dispatched", "dispatched_gap", math.Abs)
 	s.take(f, "completed", "completed_gap", math.Abs)
 	s.take(f, "in_flight", "count_gap", nil)
+	// The requests of a worker that left no client rows are unproven, not miscounted.
+	if s.take(f, "unseen", "unseen_share", nil) {
+		if x := s.scalar("unseen_share"); beyond(*x.Value, atMost, f.limits[f.at("unseen")].limit) {
+			f.unknown("unseen", x.Evidence+": "+Figure(*x.Value, share)+" of the requests")
+		}
+	}
 }
 
 func serverCounters(_ *state, f *finding) {

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -34,11 +35,11 @@ func Judge(in Input) (*verdict.Verdict, error) {
 	checks := s.checks()
 	v := &verdict.Verdict{
 		Format: verdict.Format, Version: verdict.Version, Build: in.Options.Build,
-		Tier: "T0", // tiers above need calibration or kernel stamps, which no check judges yet
-		Options: verdict.Options{Limits: Limits, Short: in.Options.Short, AcceptUnproven: in.Options.AcceptUnproven, Evidence: "T1",
-			Changed: changed(in.Options.Limits)},
-		Checks: checks,
+		Options: verdict.Options{Limits: Limits, Short: in.Options.Short, AcceptUnproven: in.Options.AcceptUnproven,
+			Evidence: cmp.Or(in.Options.Evidence, tier1), Directional: in.Options.Directional, Changed: changed(in.Options.Limits)},
+		Checks: checks, KClient: s.kClient(), KServer: s.kServer(), Calibration: s.calibration(),
 	}
+	v.Tier, v.TierNote = s.tier()
 	v.Harness, v.Unproven = harness(checks, in.Options.AcceptUnproven)
 	s.facts(v)
 	for i := range s.decisions {
@@ -50,10 +51,14 @@ func Judge(in Input) (*verdict.Verdict, error) {
 	if len(s.Set) == 0 {
 		v.Claim = "none"
 	}
-	v.Exit = exit(v)
 	if v.Harness == verdict.Invalid {
+		v.AFortiori = s.aFortiori(v)
 		v.Cause = firstCause(checks)
 	}
+	if d3 := s.check("D3"); d3.Status == verdict.Bad && !isUnproven(d3) {
+		unstable(v)
+	}
+	v.Exit = exit(v)
 	v.Headline = headline(v)
 	return v, nil
 }
@@ -76,24 +81,27 @@ func (s *state) samePlan() error {
 
 // checks evaluates the whole table.
 func (s *state) checks() []verdict.Check {
-	byHand := map[string]float64{}
-	for _, o := range s.Options.Limits {
-		byHand[o.ID] = o.Value
-	}
 	var out []verdict.Check
 	for _, c := range Checks() {
-		r := unjudged(c)
-		if c.judge != nil {
-			f := newFinding(c, byHand)
-			c.judge(s, f)
-			r = f.conclude()
-		}
-		if r.Required && r.Status == verdict.Unknown && !s.Options.AcceptUnproven {
-			r.Status, r.Reason = verdict.Bad, unproven+r.Reason
-		}
-		out = append(out, r)
+		out = append(out, s.check(c.ID))
 	}
 	return out
+}
+
+// check evaluates one check, once: some rest on others.
+func (s *state) check(id string) verdict.Check {
+	if r, ok := s.done[id]; ok {
+		return r
+	}
+	c := s.table[id]
+	f := newFinding(c, s.byHand)
+	c.judge(s, f)
+	r := f.conclude()
+	if r.Required && r.Status == verdict.Unknown && !s.Options.AcceptUnproven {
+		r.Status, r.Reason = verdict.Bad, unproven+r.Reason
+	}
+	s.done[id] = r
+	return r
 }
 
 // unproven begins the reason of a required check that is BAD for want of evidence.
@@ -188,6 +196,10 @@ func spoken(o slo.Objective) string {
 // exit is the status of the verdict.
 func exit(v *verdict.Verdict) int {
 	switch {
+	case v.Harness == verdict.Invalid && v.Options.Directional && v.AFortiori != nil && v.AFortiori.SLO == verdict.Pass:
+		return exitValid
+	case v.Harness == verdict.Invalid && v.Options.Directional && v.AFortiori != nil:
+		return exitFail
 	case v.Harness == verdict.Invalid:
 		return exitInvalid
 	case v.SLO == verdict.Fail:
@@ -207,7 +219,7 @@ var causal = [...]string{"A1", "A2", "A3", "A4", "C4", "C3", "C5", "C2", "B2", "
 // want of evidence only when nothing was observed to be wrong.
 func firstCause(checks []verdict.Check) *verdict.Cause {
 	var missing []string
-	for _, id := range causal {
+	for _, id := range append(causal[:], "C11") { // C11 only counts where --evidence asks for it
 		if t := capTerm(checks); id == "B2" && t != nil {
 			return &verdict.Cause{Check: "B6", Text: "a cap (--concurrency, --sessions) delayed requests in " + Figure(*t.Value, t.Unit) + " seconds",
 				Hint: "raise the cap or lower the rate; where the cap is meant, a closed loop is --closed N"}
@@ -223,6 +235,12 @@ func firstCause(checks []verdict.Check) *verdict.Cause {
 		}
 	}
 	slices.Sort(missing)
+	for _, c := range checks {
+		if c.ID == "C1" && isUnproven(c) {
+			return &verdict.Cause{Check: "C1", Text: "unproven headroom: " + strings.TrimPrefix(c.Reason, unproven) + " (no evidence for " + strings.Join(missing, " ") + ")",
+				Hint: "run replay with --calibrate on the same host; --accept-unproven judges without and says so in the first line"}
+		}
+	}
 	return &verdict.Cause{Check: missing[0], Text: "the generator is unproven: no evidence for " + strings.Join(missing, " "),
 		Hint: "--accept-unproven judges without it and says so in the first line"}
 }
@@ -267,6 +285,9 @@ func cause(c verdict.Check) *verdict.Cause {
 // headline is the first line of the report.
 func headline(v *verdict.Verdict) string {
 	line := v.Harness
+	if v.Options.Directional && v.AFortiori != nil {
+		line += " · a fortiori " + v.AFortiori.SLO
+	}
 	if v.Harness == verdict.Valid {
 		if len(v.Unproven) > 0 {
 			line += " (unproven: " + strings.Join(v.Unproven, " ") + ")"

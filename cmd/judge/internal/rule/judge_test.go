@@ -24,8 +24,8 @@ func TestExitCodes(t *testing.T) {
 		{"pass", func(in *Input) { in.slos("ttft:p99<500ms") }, verdict.Valid, verdict.Pass, 0},
 		{"fail", func(in *Input) { in.slos("ttft:p99<300ms") }, verdict.Valid, verdict.Fail, 1},
 		{"one of two fails", func(in *Input) { in.slos("ttft:p99<500ms", "e2e:p50<1s") }, verdict.Valid, verdict.Fail, 1},
-		{"not measured", func(in *Input) { in.slos("ttft/wire:p99<500ms") }, verdict.Valid, verdict.Inconclusive, 5},
-		{"fail beats inconclusive", func(in *Input) { in.slos("ttft/wire:p99<500ms", "e2e:p50<1s") }, verdict.Valid, verdict.Fail, 1},
+		{"not measured", func(in *Input) { in.slos("ttfo/wire:p99<500ms") }, verdict.Valid, verdict.Inconclusive, 5},
+		{"fail beats inconclusive", func(in *Input) { in.slos("ttfo/wire:p99<500ms", "e2e:p50<1s") }, verdict.Valid, verdict.Fail, 1},
 		{"short window", func(in *Input) { in.slos("ttft:p99<500ms"); in.Summary.Window.ToNS = 599e9 }, verdict.Valid, verdict.Inconclusive, 5},
 		{"short window bars a FAIL", func(in *Input) { in.slos("ttft:p99<300ms"); in.Summary.Window.ToNS = 599e9 }, verdict.Valid, verdict.Inconclusive, 5},
 		{"--short", func(in *Input) { in.slos("ttft:p99<500ms"); in.Summary.Window.ToNS = 31e9; in.Options.Short = true }, verdict.Valid, verdict.Pass, 0},
@@ -35,7 +35,9 @@ func TestExitCodes(t *testing.T) {
 		{"invalid beats pass", func(in *Input) { in.slos("ttft:p99<500ms"); in.set("sent_share", 0.9) }, verdict.Invalid, verdict.Pass, 4},
 		{"invalid beats fail", func(in *Input) { in.slos("ttft:p99<300ms"); in.set("sent_share", 0.9) }, verdict.Invalid, verdict.Fail, 4},
 		{"invalid without objective", func(in *Input) { in.set("sent_share", 0.9) }, verdict.Invalid, verdict.None, 4},
-		{"unproven", func(in *Input) { in.slos("ttft:p99<500ms"); in.Options.AcceptUnproven = false }, verdict.Invalid, verdict.Inconclusive, 4},
+		{"unproven", func(in *Input) { in.slos("ttft:p99<500ms"); in.forget("throttled"); in.Options.AcceptUnproven = false }, verdict.Invalid, verdict.Pass, 4},
+		{"steadiness unproven", func(in *Input) { in.slos("ttft:p99<500ms"); in.forget("mser_ttft"); in.Options.AcceptUnproven = false },
+			verdict.Valid, verdict.Inconclusive, 5},
 		{"interrupted", func(in *Input) {
 			in.part(func(_ *run.Header, _ *run.Detail, e *summary.PartEnd) { e.Status = run.Interrupted })
 		}, verdict.Invalid, verdict.None, 4},
@@ -124,8 +126,10 @@ func TestFirstCauseIsTheEarliestInCausalOrder(t *testing.T) {
 	}
 	in = sample()
 	in.Options.AcceptUnproven = false
+	in.forget("cpu_share")
+	in.forget("clock_drift_ns")
 	v = judge(t, in)
-	if v.Cause.Check != "C1" || !strings.Contains(v.Cause.Text, "unproven: no evidence for C1 C2 C3") || !strings.Contains(v.Cause.Hint, "--accept-unproven") {
+	if v.Cause.Check != "A3" || !strings.Contains(v.Cause.Text, "unproven: no evidence for A3 C2") || !strings.Contains(v.Cause.Hint, "--accept-unproven") {
 		t.Errorf("cause %+v; want the unproven checks and the flag", v.Cause)
 	}
 }

@@ -60,9 +60,6 @@ func find(id, place string) (Check, Term, error) {
 				return c, t, nil
 			}
 		}
-		if base == c.ID {
-			return Check{}, Term{}, &slo.Error{Place: place, Part: "id", Got: id, Want: "a check with a limit; " + c.ID + " is " + later}
-		}
 	}
 	return Check{}, Term{}, &slo.Error{Place: place, Part: "id", Got: id, Want: "one of " + strings.Join(known, ", ")}
 }

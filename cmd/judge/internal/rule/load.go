@@ -78,6 +78,9 @@ func rate(s *state, f *finding) {
 	case *windows.Value < 10:
 		f.skip("windows", fmt.Sprintf("%.0f sub-windows, fewer than 10", *windows.Value))
 	case s.take(f, "windows", "window_short_share", nil):
+		// One bad second of fewer than 100 is more than 1 %: it alone decides nothing. What
+		// it may lose is bounded by the rate over the window.
+		f.limit("windows", max(f.check.Terms[0].Limit, 1 / *windows.Value))
 		if x := s.scalar("window_min"); x.Value != nil {
 			f.see("windows", strings.TrimSpace(fmt.Sprintf("lowest %.3g %s", *x.Value, x.Evidence)))
 		}

@@ -9,6 +9,7 @@ import (
 	"hydrant/formats"
 	"hydrant/formats/run"
 	"hydrant/formats/summary"
+	"hydrant/formats/verdict"
 	"hydrant/internal/slo"
 )
 
@@ -27,6 +28,8 @@ type Options struct {
 	Build          string // of the judge
 	Short          bool   // D1 asks for 30 s only
 	AcceptUnproven bool   // missing evidence is named, not BAD
+	Evidence       string // lowest evidence tier accepted, one of Tiers; "": T1
+	Directional    bool   // what holds a fortiori decides the exit status
 	Limits         []Override
 }
 
@@ -52,13 +55,26 @@ type state struct {
 	sentAt    []int             // their places in the set
 	wire      []decide.Decision
 	wireAt    []int
-	ttft      float64 // L_ttft, the tightest TTFT limit of the set; NaN when absent
+	pairs     []decide.Pair // the same objectives from two sides with one tau
+	cells     map[int]verdict.Invariance
+	table     map[string]Check
+	done      map[string]verdict.Check
+	byHand    map[string]float64 // limits changed by hand
+	ttft      float64            // L_ttft, the tightest TTFT limit of the set; NaN when absent
+	gap       float64            // L_gap, the tightest limit on gaps or time per token
 	asap      bool
 	strict    bool
 }
 
 func newState(in Input) (*state, error) {
-	s := &state{Input: in, sum: in.Summary, ttft: math.NaN()}
+	s := &state{Input: in, sum: in.Summary, ttft: math.NaN(), gap: math.NaN(), cells: map[int]verdict.Invariance{}, table: map[string]Check{},
+		done: map[string]verdict.Check{}, byHand: map[string]float64{}}
+	for _, c := range Checks() {
+		s.table[c.ID] = c
+	}
+	for _, o := range in.Options.Limits {
+		s.byHand[o.ID] = o.Value
+	}
 	for i, p := range in.Summary.Parts {
 		var h run.Header
 		if err := formats.DecodeJSON(p.Header, in.Place, fmt.Sprintf("parts[%d].header", i), &h); err != nil {
@@ -98,44 +114,72 @@ func (s *state) decide() {
 	s.sent = decide.All(on, e)
 	on, s.wireAt = slo.On(s.Set, slo.Wire)
 	s.wire = decide.All(on, e)
+	if s.asap {
+		s.noArrivalRate()
+	} else {
+		s.pairs = decide.Pairs(s.Set, e, s.side())
+	}
 	for i, d := range s.decisions {
-		if s.failsSent(i) {
-			continue // the server misses it by itself: no client time decides it
-		}
 		for _, l := range d.Limits {
-			s.tighten(l)
+			s.tighten(i, l)
 		}
 		if d.Objective.Kind == slo.Quantile {
-			s.tighten(d.Objective.Limit)
+			s.tighten(i, d.Objective.Limit)
 		}
 	}
 }
 
-// failsSent reports whether objective i also fails when time starts at the write.
-func (s *state) failsSent(i int) bool {
-	for k, at := range s.sentAt {
-		if at == i && s.sent[k].Result == decide.Fail {
-			return true
+// noArrivalRate leaves objectives over latencies open: under --timing asap requests come
+// when answers go, so there is no rate of arrival that a latency could be judged at.
+func (s *state) noArrivalRate() {
+	for i := range s.decisions {
+		if d := &s.decisions[i]; d.Objective.Kind == slo.Quantile || len(d.Limits) > 0 && d.Objective.Kind == slo.Joint {
+			d.Result, d.Reason = decide.Inconclusive, "--timing asap: there is no arrival rate that a latency could be judged at"
 		}
 	}
-	return false
 }
 
-// tighten lowers L_ttft to a limit of the set.
-func (s *state) tighten(l slo.Limit) {
-	if l.Metric != "ttft" {
+// serverFails reports whether objective i also fails when no time of the client is in
+// it: then no client time decides it. Time per token has no sent side of its own, so it
+// is seen from the wire; where there is no such side, the decision itself speaks.
+func (s *state) serverFails(i int) bool {
+	for _, twin := range []struct {
+		at  []int
+		all []decide.Decision
+	}{{s.sentAt, s.sent}, {s.wireAt, s.wire}} {
+		for k, at := range twin.at {
+			if at == i && twin.all[k].Decided {
+				return twin.all[k].Result == decide.Fail
+			}
+		}
+	}
+	return s.decisions[i].Result == decide.Fail
+}
+
+// tighten lowers L_ttft or L_gap to a limit of objective i.
+func (s *state) tighten(i int, l slo.Limit) {
+	var to *float64
+	switch l.Metric {
+	case "ttft":
+		to = &s.ttft
+	case "tpot", "icl_mean", "icl_p99", "icl_max":
+		to = &s.gap
+	default:
+		return
+	}
+	if s.serverFails(i) {
 		return
 	}
 	v := float64(l.BaseNS)
 	if s.Columns != nil {
 		v = float64(s.rows.Tightest(l))
 	}
-	s.ttft = least(s.ttft, v)
+	*to = least(*to, v)
 }
 
 // least is the smaller of two numbers that may be absent (NaN).
 func least(a, b float64) float64 {
-	if math.IsNaN(a) || b < a {
+	if math.IsNaN(a) || !math.IsNaN(b) && b < a {
 		return b
 	}
 	return a

@@ -27,7 +27,9 @@ func sample() Input {
 	}
 	for name, v := range map[string]int64{
 		"in_window": 1, "sent": 1, "send_lag_ns": 30e3,
-		"ttft_user_ns": 400e6, "ttft_sent_ns": 399e6, "tpot_user_ns": 20e6, "e2e_user_ns": 2e9,
+		"conn_wait_ns": 10e3, "upload_ns": 960e3, "client_time_ns": 140e3, // send_lag, conn_wait and 100 µs to the parser
+		"ttft_user_ns": 400e6, "ttft_sent_ns": 399e6, "ttft_wire_ns": 398.9e6, "tpot_user_ns": 20e6, "tpot_wire_ns": 20e6,
+		"e2e_user_ns": 2e9, "e2e_sent_ns": 2e9 - 1e6, "e2e_wire_ns": 2e9 - 1.1e6,
 		"planned_input_tokens": 100, "planned_output_tokens": 80, "input_tokens": 100, "output_tokens": 80, "token_events": 80,
 	} {
 		for i := range rows {
@@ -36,7 +38,7 @@ func sample() Input {
 	}
 	for i := range rows {
 		c.Ints["request_id"][i], c.Ints["worker"][i] = formats.Some(int64(i)), formats.Some(int64(i%2))
-		c.Strings["outcome"][i] = run.OK
+		c.Strings["outcome"][i], c.Strings["remote_addr"][i] = run.OK, "127.0.0.1:8000"
 	}
 	s := &summary.Summary{
 		Window:   summary.Window{FromNS: 0, ToNS: 700e9, LoadTo: (rows - 1) * 50e6},
@@ -54,7 +56,15 @@ func sample() Input {
 		"idc_planned_10s": 1, "idc_mean_10s": 200, "idc_windows_10s": 70, "idc_ratio_10s": 1,
 		"turn_rows": 10, "turn_disorder": 0, "turn_send_lag_p99_ns": 1e6, "cap_seconds": 0, "input_error": 0, "output_error": 0,
 		"length_miss_share": 0, "conn_slow_share": 0, "local_errors": 0, "sent_rps": 20,
-		"cpu_per_event": 9000, "event_ceiling": 200e3,
+		"cpu_per_event": 9000, "event_ceiling": 200e3, "unseen_share": 0,
+		"headroom": 5, "headroom_requests": 9, "headroom_events": 5, "headroom_bytes": 7, "headroom_peak": 4, "stamp_share": 1,
+		"cpu_share": 0.3, "host_cpu_share": 0.3, "wait_per_slice": 30e3, "run_wait_ratio": 0.5, "psi_share": 0.01, "throttled": 0, "steal_share": 0,
+		"hiccup_thread": 0, "hiccup_goroutine": 0, "hiccup_thread_max": 1e6, "hiccup_goroutine_max": 1e6, "kappa": 1, "kappa_excess": 0,
+		"recv_delay_p99": 3e5, "read_delay_p99": 5e5, "read_delay_seconds_p99": 5e5, "same_read_gaps": 0.01, "same_read_excess": 0,
+		"client_share_p50": 0.001, "client_share_p90": 0.001, "client_share_p99": 0.001, "ttft_of_e2e": 0.2,
+		"sched_p99": 1e5, "gc_pause_max": 1e5, "gc_pause_share": 1e-5, "backlog_rows_max": 10, "retransmit_share": 0,
+		"mser_batches": 140, "mser_in_flight": 2, "mser_ttft": 2, "mser_out_tps": 2,
+		"backlog_growth": 0.001, "backlog_spread": 5, "backlog_arrivals": 11200, "half_ttft_p50": 1, "half_ttft_p90": 1, "half_out_tps": 1, "censored": 0,
 	} {
 		s.Scalars = append(s.Scalars, summary.Scalar{ID: id, Value: &v, N: rows})
 	}

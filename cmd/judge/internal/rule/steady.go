@@ -90,3 +90,57 @@ func enough(s *state, f *finding) {
 		f.value("unsettled", float64(unsettled), n)
 	}
 }
+
+// warmup judges the latest of the three cuts.
+func warmup(s *state, f *finding) {
+	batches := s.scalar("mser_batches")
+	if batches.Value != nil && *batches.Value < 10 {
+		reason := fmt.Sprintf("%.0f batches of 5 s, at least 10 are needed", *batches.Value)
+		if f.unknown("cut", reason); s.Options.Short {
+			f.skip("cut", "--short, "+reason)
+		}
+		return
+	}
+	cut, which := math.NaN(), ""
+	for _, id := range []string{"mser_in_flight", "mser_ttft", "mser_out_tps"} {
+		x := s.scalar(id)
+		if x.Value == nil || batches.Value == nil {
+			f.unknown("cut", x.Reason)
+			return
+		}
+		if v := *x.Value / *batches.Value; !(v <= cut) {
+			cut, which = v, id
+		}
+	}
+	f.value("cut", cut, int64(*batches.Value))
+	f.see("cut", fmt.Sprintf("%s, %.4g s", which, cut**batches.Value*5))
+}
+
+// spreads is how many deviations of the in-flight count the backlog may grow by chance:
+// of two counts, three deviations.
+var spreads = 3 * math.Sqrt2
+
+// growth judges the backlog against its own noise.
+func growth(s *state, f *finding) {
+	spread, arrivals := s.scalar("backlog_spread"), s.scalar("backlog_arrivals")
+	if arrivals.Value == nil {
+		f.unknown("growth", arrivals.Reason)
+		return
+	}
+	if spread.Value == nil {
+		f.unknown("growth", spread.Reason)
+		return
+	}
+	f.limit("growth", max(f.check.Terms[0].Limit, spreads**spread.Value / *arrivals.Value))
+	s.take(f, "growth", "backlog_growth", nil)
+}
+
+// halves compares in both directions.
+func halves(s *state, f *finding) {
+	apart := func(v float64) float64 { return max(v, 1/v) }
+	s.take(f, "ttft_p50", "half_ttft_p50", apart)
+	s.take(f, "ttft_p90", "half_ttft_p90", apart)
+	s.take(f, "out_tps", "half_out_tps", apart)
+}
+
+func cutOff(s *state, f *finding) { s.take(f, "rows", "censored", nil) }

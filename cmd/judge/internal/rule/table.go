@@ -6,7 +6,7 @@ package rule
 import "math"
 
 // Limits is the version of the table of limits; it changes with any default limit.
-const Limits = "v1"
+const Limits = "v2"
 
 // Units of a limit.
 const (
@@ -43,7 +43,7 @@ type Check struct {
 	Formula  string
 	Source   string // of the limits
 	Terms    []Term
-	judge    func(*state, *finding) // nil: this version does not judge it
+	judge    func(*state, *finding)
 }
 
 // Term is one number of a check with its default limit.
@@ -63,6 +63,7 @@ const later = "not judged in this version"
 const (
 	exact    = "definition: nothing may be lost or counted twice"
 	proposed = "proposal, measured on one shared 2-CPU machine; to be calibrated"
+	measured = "from fault injection on one shared 2-CPU machine; to be calibrated"
 	agentX   = "AgentX uses 98 %"
 	mlperf   = "MLPerf Inference: at least 600 s"
 	practice = "practical size of effect"
@@ -106,12 +107,13 @@ func integrity() []Check {
 			}},
 		{ID: "A4", Title: "two independent counts agree", Required: true, Bias: both,
 			Fault: "the client's counters and its rows disagree", Hint: "a worker lost rows or counted wrongly; compare per worker in the summary",
-			Formula: "Σ client.dispatched = rows with dispatched_ns; Σ client.completed = those with end_ns; |mean in flight by rows − by counters|/max(1, mean)",
+			Formula: "Σ client.dispatched = rows with dispatched_ns; Σ client.completed = those with end_ns, of workers with a client table; |mean in flight by rows − by counters|/max(1, mean)",
 			Source:  proposed, judge: counts,
 			Terms: []Term{
 				{"dispatched", "dispatched by counters less by rows", count, atMost, 0, none},
 				{"completed", "completed by counters less by rows", count, atMost, 0, none},
 				{"in_flight", "gap of the two in-flight counts", share, atMost, 0.02, none},
+				{"unseen", "requests of workers without a client table", share, atMost, 0.01, none},
 			}},
 		{ID: "A5", Title: "the server's own counters agree", Bias: both,
 			Fault: "the server counted otherwise", Hint: "look for other traffic on the server",
@@ -163,7 +165,7 @@ func load() []Check {
 			}},
 		{ID: "B3", Title: "the planned rate was kept", Required: true, Bias: hides,
 			Fault: "the rate fell behind the plan", Hint: "free a core, add --workers where CPUs are left, or lower the rate",
-			Formula: "share of sub-windows with sent/planned < 0.95; sent/planned over the window",
+			Formula: "share of sub-windows with sent/planned < 0.95, of fewer than 100 always one allowed; sent/planned over the window",
 			Source:  proposed, judge: rate,
 			Terms: []Term{
 				{"windows", "sub-windows below 0.95 of plan", share, atMost, 0.01, none},
@@ -217,32 +219,107 @@ func load() []Check {
 
 func client() []Check {
 	return []Check{
-		{ID: "C1", Title: "the generator has headroom", Required: true, Bias: both, Source: proposed,
-			Formula: "calibrated ceiling/offered: req/s, events/s, bytes/s"},
-		{ID: "C2", Title: "the client had CPU to spare", Required: true, Bias: inflates, Source: proposed,
-			Formula: "p95 over seconds of cpu_share of the busiest worker; host_cpu_share"},
-		{ID: "C3", Title: "the client got the CPU when it wanted it", Required: true, Bias: inflates, Source: proposed,
-			Formula: "wait_per_slice and run_wait_ratio, worst worker"},
-		{ID: "C4", Title: "nobody throttled the client", Required: true, Bias: inflates, Source: proposed,
-			Formula: "throttled time; steal share"},
-		{ID: "C5", Title: "no hiccups", Required: true, Bias: inflates, Source: proposed,
-			Formula: "share of worker-seconds whose hiccup p99.9 > 2 ms; the largest"},
-		{ID: "C6", Title: "reads were not coalesced", Required: true, Bias: inflates, Source: proposed,
-			Formula: "kappa − kappa of the null run at the offered rate"},
-		{ID: "C7", Title: "events were read when they came", Required: true, Bias: inflates, Source: proposed,
-			Formula: "p99 of user stamp less kernel stamp over chunks"},
-		{ID: "C8", Title: "user and wire times decide alike", Required: true, Bias: inflates, Source: practice,
-			Formula: "each objective decided from user and from wire times with one tau"},
-		{ID: "C9", Title: "the client's part of TTFT is small in the tail", Bias: inflates, Source: practice,
-			Formula: "client_share of TTFT at the objective's level"},
-		{ID: "C10", Title: "the client's runtime was quiet", Bias: inflates, Source: proposed,
-			Formula: "scheduler latency p99, GC pauses, queues at their bound"},
-		{ID: "C11", Title: "a packet witness agrees", Bias: inflates, Source: proposed,
-			Formula: "|p99 ICL user − witness|; witness drops"},
-		{ID: "C12", Title: "the link was not full", Bias: both, Source: proposed,
-			Formula: "bytes a second/link rate; retransmit_share"},
-		{ID: "C13", Title: "nobody bundled the events", Bias: both, Source: proposed,
-			Formula: "same_read_gaps − that of the null run; median TTFT against median E2E"},
+		{ID: "C1", Title: "the generator has headroom", Required: true, Bias: both,
+			Fault: "the generator has too little headroom", Hint: "add --workers where CPUs are left, use a faster host, or split the schedule over hosts",
+			Formula: "calibrated ceiling/offered mean, the least of req/s, events/s, bytes/s; ceiling/p99 second; without kernel stamps 4 times are asked for tier T1",
+			Source:  proposed, judge: headroom,
+			Terms: []Term{
+				{"headroom", "ceiling/offered load", ratio, atLeast, 2, 3},
+				{"peak", "ceiling/p99 second", ratio, atLeast, none, 1.2},
+				{"t1", "headroom in place of kernel stamps", ratio, atLeast, none, 4},
+			}},
+		{ID: "C2", Title: "the client had CPU to spare", Required: true, Bias: inflates,
+			Fault: "the client's CPUs are too busy", Hint: "free a core, add --workers where CPUs are left, or lower the rate",
+			Formula: "p95 over seconds of cpu_share of the busiest worker; host_cpu_share",
+			Source:  measured, judge: cpu,
+			Terms: []Term{
+				{"cpu", "CPU share of the busiest worker, p95", share, atMost, 0.70, 0.60},
+				{"host", "CPU share of all workers, p95", share, atMost, 0.70, 0.60},
+			}},
+		{ID: "C3", Title: "the client got the CPU when it wanted it", Required: true, Bias: inflates,
+			Fault: "the client waited for a CPU", Hint: "stop what else runs on the client's CPUs, or use fewer --workers than CPUs",
+			Formula: "Σ run-queue wait/Σ timeslices, worst worker; Σ run-queue wait/Σ CPU, worst of the workers above 100 µs a slice; without schedstat psi_share, else hiccup_thread",
+			Source:  measured, judge: waits,
+			Terms: []Term{
+				{"slice", "wait per timeslice", nanoseconds, atMost, 300e3, none},
+				{"ratio", "wait/CPU", ratio, atMost, 2, none},
+				{"psi", "time in which some task waited", share, atMost, 0.05, none},
+				{"hiccup", "worker-seconds with a late thread", share, atMost, 0.10, none},
+			}},
+		{ID: "C4", Title: "nobody throttled the client", Required: true, Bias: inflates,
+			Fault: "the client was stopped from outside", Hint: "raise or remove the CPU quota; move to a host that is not overcommitted",
+			Formula: "throttled time of the cgroup; share of CPU time stolen by the hypervisor",
+			Source:  proposed, judge: throttle,
+			Terms: []Term{
+				{"throttled", "time stopped by a quota", nanoseconds, atMost, 0, none},
+				{"steal", "CPU time stolen", share, atMost, 0.05, 0.01},
+			}},
+		{ID: "C5", Title: "no hiccups", Required: true, Bias: inflates,
+			Fault: "the client stalled", Hint: "stop what else runs on the host; look at the worker and the second named",
+			Formula: "share of worker-seconds whose hiccup p99.9 > 2 ms, thread and goroutine; largest ≤ min(5 % of the tightest TTFT limit, half the tightest gap limit)",
+			Source:  proposed, judge: hiccups,
+			Terms: []Term{
+				{"thread", "worker-seconds with a late thread", share, atMost, 0.10, 0.05},
+				{"goroutine", "worker-seconds with a late goroutine", share, atMost, 0.10, 0.05},
+				{"max", "largest hiccup", nanoseconds, atMost, none, none},
+			}},
+		{ID: "C6", Title: "reads were not coalesced", Required: true, Bias: inflates,
+			Fault: "the receive side is saturated: reads gather several segments", Hint: "add --workers where CPUs are left, or lower the rate",
+			Formula: "kappa − kappa of the null run at the offered rate",
+			Source:  measured, judge: coalescing,
+			Terms: []Term{{"kappa", "segments per read beyond the null run", ratio, atMost, 0.05, none}}},
+		{ID: "C7", Title: "events were read when they came", Required: true, Bias: inflates,
+			Fault: "the receive side is late: events wait for the client", Hint: "add --workers where CPUs are left, or lower the rate",
+			Formula: "p99 of user stamp less kernel stamp over chunks ≤ min(2 ms, 5 % of the tightest gap and TTFT limit); without chunk lists client.read_delay p99, above it in ≤ 1 % of the seconds",
+			Source:  measured, judge: readDelay,
+			Terms: []Term{{"delay", "read delay p99", nanoseconds, atMost, 2e6, none}}},
+		{ID: "C8", Title: "user and wire times decide alike", Required: true, Bias: inflates,
+			Fault: "the client decides the result", Hint: "the server meets the objective, the client's own time makes it fail: lower that part first",
+			Formula: "each objective decided from user and from wire times with one tau",
+			Source:  practice, judge: invariance,
+			Terms: []Term{
+				{"client", "objectives that the client's own time decides", count, atMost, 0, none},
+				{"open", "objectives that fail from user times alone", count, atMost, none, 0},
+			}},
+		{ID: "C9", Title: "the client's part of TTFT is small in the tail", Bias: inflates,
+			Fault: "the client has a part in the tail of TTFT", Hint: "compare the user and the wire column; free a core or lower the rate",
+			Formula: "mean of client_time/ttft_user over the rows at or above the level of a TTFT objective",
+			Source:  practice, judge: clientShare,
+			Terms: []Term{{"share", "client's part of TTFT in the tail", share, atMost, 0.05, none}}},
+		{ID: "C10", Title: "the client's runtime was quiet", Bias: inflates,
+			Fault: "the Go runtime of the client was not quiet", Hint: "look at the worker and the second named",
+			Formula: "largest per-second p99 of scheduler latency; longest GC pause; share of time in GC pauses; queues at their bound",
+			Source:  proposed, judge: runtimeQuiet,
+			Terms: []Term{
+				{"sched", "scheduler latency p99, worst second", nanoseconds, atMost, 1e6, none},
+				{"gc_max", "longest GC pause", nanoseconds, atMost, 1e6, none},
+				{"gc_share", "time in GC pauses", share, atMost, 0.001, none},
+				{"queue", "queues at their bound", count, atMost, 0, none},
+			}},
+		{ID: "C11", Title: "a packet witness agrees", Bias: inflates,
+			Fault: "a packet witness disagrees", Hint: "record one, or leave --evidence at t2",
+			Formula: "|p99 ICL user − witness|; witness drops",
+			Source:  proposed, judge: witness,
+			Terms: []Term{
+				{"gap", "p99 of ICL against the witness", nanoseconds, atMost, 1e6, none},
+				{"drops", "packets that the witness lost", count, atMost, 0, none},
+			}},
+		{ID: "C12", Title: "the link was not full", Bias: both,
+			Fault: "the link between client and server is a part of the result", Hint: "use a faster link, or a client nearer to the server",
+			Formula: "bytes a second/link rate; retransmit_share",
+			Source:  proposed, judge: link,
+			Terms: []Term{
+				{"use", "link use", share, atMost, 0.50, none},
+				{"retransmits", "segments sent again", share, atMost, 0.001, none},
+			}},
+		{ID: "C13", Title: "nobody bundled the events", Bias: both,
+			Fault: "the server or a proxy bundles events", Hint: "switch response buffering off in the proxy; TTFT and gaps of bundled events are not the server's",
+			Formula: "same_read_gaps − that of the null run, while C6 is OK; median TTFT/median E2E of answers of ≥ 10 token events",
+			Source:  proposed, judge: bundling,
+			Terms: []Term{
+				{"same_read", "gaps inside one read beyond the null run", share, atMost, 0.05, none},
+				{"late", "median TTFT/median E2E", ratio, atMost, 0.90, none},
+			}},
 	}
 }
 
@@ -256,12 +333,25 @@ func steady() []Check {
 				{"window", "steady window", nanoseconds, atLeast, 600e9, none},
 				{"e2e", "steady window/p99 of E2E", ratio, atLeast, 10, none},
 			}},
-		{ID: "D2", Title: "the run became steady", Required: true, Bias: both, Source: proposed,
-			Formula: "MSER-5 cut in the first half for in-flight, median TTFT and output tok/s"},
-		{ID: "D3", Title: "the backlog did not grow", Required: true, Bias: both, Source: proposed,
-			Formula: "1 − ended/planned after the first fifth, against 3√2 deviations of the in-flight count"},
-		{ID: "D4", Title: "both halves agree", Bias: both, Source: practice,
-			Formula: "|log ratio| second half/first half: TTFT p50, p90; out_tps"},
+		{ID: "D2", Title: "the run became steady", Required: true, Bias: both,
+			Fault: "the run never became steady", Hint: "run longer, or set a longer --warmup",
+			Formula: "MSER-5 cut/batches of in-flight, median TTFT and output tok/s, the largest; --short with fewer than 10 batches: n/a",
+			Source:  proposed, judge: warmup,
+			Terms: []Term{{"cut", "warm-up/load", share, atMost, 0.5, none}}},
+		{ID: "D3", Title: "the backlog did not grow", Required: true, Bias: both,
+			Fault: "the backlog grew: percentiles grow with the length of the run", Hint: "lower the rate",
+			Formula: "1 − ended/planned after the first fifth ≤ max(0.02, 3√2·deviation of in-flight about its line/arrivals)",
+			Source:  proposed, judge: growth,
+			Terms: []Term{{"growth", "requests planned and not ended", share, atMost, 0.02, none}}},
+		{ID: "D4", Title: "both halves agree", Bias: both,
+			Fault: "the halves of the window differ", Hint: "look at the series: a drift, a neighbour or a cache may still be moving",
+			Formula: "larger half/smaller half: TTFT p50, p90; out_tps",
+			Source:  practice, judge: halves,
+			Terms: []Term{
+				{"ttft_p50", "TTFT p50, half against half", ratio, atMost, 1.10, none},
+				{"ttft_p90", "TTFT p90, half against half", ratio, atMost, 1.10, none},
+				{"out_tps", "output tok/s, half against half", ratio, atMost, 1.03, none},
+			}},
 		{ID: "D5", Title: "the objectives rest on enough requests", Required: true, Bias: both,
 			Fault: "too few independent requests for a PASS", Hint: "run longer: see the projected number of requests",
 			Formula: "n_eff·(1−p) of each objective, tau settled",
@@ -270,7 +360,10 @@ func steady() []Check {
 				{"n_eff", "smallest n_eff·(1−p)", count, atLeast, 10, none},
 				{"unsettled", "objectives whose tau did not settle", count, atMost, 0, none},
 			}},
-		{ID: "D6", Title: "nothing was cut off by the end", Required: true, Bias: both, Source: exact,
-			Formula: "planned rows cancelled by the end of the run, or open at the end of grace"},
+		{ID: "D6", Title: "nothing was cut off by the end", Required: true, Bias: both,
+			Fault: "the end of the run cut answers off", Hint: "raise --grace, or plan the load to end earlier",
+			Formula: "planned rows cancelled by the end of the run, or open at the end of grace",
+			Source:  exact, judge: cutOff,
+			Terms: []Term{{"rows", "planned rows cut off", count, atMost, 0, none}}},
 	}
 }

@@ -51,9 +51,9 @@ bench: bin/replay ## measure against the floor programs and write docs/performan
 	@mkdir -p .cache && $(GO) build -o .cache/bench ./scripts/bench
 	.cache/bench bin $(ROUNDS) $(if $(ONLY),-,docs/performance.md) $(ONLY)
 
-soak: bin/replay ## hold 10,000 silent streams for a minute, and stop a server for 6 seconds
+soak: bin/replay ## what takes minutes: silent streams, a frozen server, 1,000,000 requests; fails on a miss
 	@mkdir -p .cache && $(GO) build -o .cache/bench ./scripts/bench
-	.cache/bench bin 1 - silent freeze
+	.cache/bench bin 1 - silent freeze million
 
 microbench: ## run the benchmarks of single packages
 	$(GO) test -run '^$$' -bench . -benchmem ./...
@@ -61,8 +61,8 @@ microbench: ## run the benchmarks of single packages
 golden: ## write golden files again; read the diff before you commit it
 	HYDRANT_GOLDEN=write $(GO) test ./formats/... ./traces/... ./cmd/... ./internal/...
 
-demo: build ## replay ten real minutes at ten times the speed; TRACE=path URL=http://… for your own
-	TRACE='$(TRACE)' URL='$(URL)' scripts/demo
+demo: build ## replay ten real minutes at 10 times the speed; TRACE=path URL=http://… SPEED=1 for your own
+	TRACE='$(TRACE)' URL='$(URL)' SPEED='$(SPEED)' scripts/demo
 
 clean: ## remove what was built and what the demo wrote
 	rm -rf bin demo .cache

@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -105,7 +106,11 @@ func (m *mooncake) trace(r io.Reader) (*Trace, error) {
 		close:     m.rows.close,
 	}
 	for _, key := range m.order {
-		t.Warnings = append(t.Warnings, fmt.Sprintf("%s:%d: unknown key %q, ignored on %d rows", m.place, m.unknown[key], key, m.counts["unknown_key:"+key]))
+		n, rows := m.counts["unknown_key:"+key], "rows"
+		if n == 1 {
+			rows = "row"
+		}
+		t.Warnings = append(t.Warnings, fmt.Sprintf("%s:%d: unknown key %q, ignored on %d %s", m.place, m.unknown[key], key, n, rows))
 	}
 	return t, nil
 }
@@ -151,7 +156,11 @@ func (m *mooncake) read() error {
 		case cut && fault.Got == "end of line":
 			return &formats.TruncatedError{Place: m.at(m.lines.Number()), Want: "the rest of the row", Help: "the file was cut off; copy it again"}
 		default:
-			return m.syntax(fault)
+			e := m.syntax(fault)
+			if m.n == 0 && bytes.Contains(line, []byte(`"`+schedule.Format+`"`)) {
+				e.Help = "this is a schedule already: tracegen schedule transforms it, and replay sends it"
+			}
+			return e
 		}
 	}
 }
@@ -167,7 +176,7 @@ func blank(line []byte) bool {
 
 func (m *mooncake) at(line int64) string { return m.place + ":" + strconv.FormatInt(line, 10) }
 
-func (m *mooncake) syntax(f *jsonl.Fault) error {
+func (m *mooncake) syntax(f *jsonl.Fault) *formats.SyntaxError {
 	return &formats.SyntaxError{Place: m.at(m.lines.Number()), What: f.What, Got: f.Got, Want: f.Want}
 }
 

@@ -203,7 +203,8 @@ func (p *mooncakeReplay) next() (*schedule.Request, error) {
 }
 
 // ties counts rows at the instant of the row before, and rows without a session that
-// are equal in everything.
+// are equal in everything. Like all counts of a reader they are of the whole trace: a
+// window takes its part afterwards.
 func (p *mooncakeReplay) ties(r *schedule.Request) {
 	if !r.AtNS.Valid {
 		return

@@ -90,9 +90,9 @@ func (o *options) reached(r *drive.Result) string {
 func (o *options) adviseCaps(r *drive.Result, warn func(string, ...any)) {
 	switch {
 	case o.concurrency > r.Planned:
-		warn("%d requests are fewer than --concurrency %d: at most %d were in flight", r.Planned, o.concurrency, r.MostRequests)
+		warn("%s fewer than --concurrency %d: at most %d were in flight", are(r.Planned, "request"), o.concurrency, r.MostRequests)
 	case o.timing == worker.Asap && o.concurrency > r.MostRequests:
-		warn("at most %d requests were in flight, fewer than --concurrency %d: the schedule has no more that wait for nothing", r.MostRequests, o.concurrency)
+		warn("at most %d in flight, fewer than --concurrency %d: the schedule has no more that wait for nothing", r.MostRequests, o.concurrency)
 	}
 	if o.loop && r.Passes == 1 {
 		warn("--loop had no effect: the plan ended in the first pass over the schedule")
@@ -100,4 +100,12 @@ func (o *options) adviseCaps(r *drive.Result, warn func(string, ...any)) {
 	if r.Literal {
 		warn("--loop repeated text that stands in the schedule: a server with a prefix cache has seen it before")
 	}
+}
+
+// are says how many there are: "1 request is", "2 requests are".
+func are(n int64, what string) string {
+	if n == 1 {
+		return "1 " + what + " is"
+	}
+	return strconv.FormatInt(n, 10) + " " + what + "s are"
 }

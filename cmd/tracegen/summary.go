@@ -34,7 +34,7 @@ func summary(what, output string, t schedule.Trailer) string {
 // phrases say what each count of a trailer means: before, after, and the noun that
 // is counted.
 var phrases = map[string]struct{ before, noun, after string }{
-	"ties_kept":                 {"", "tie", " at one instant kept in file order"},
+	"ties_kept":                 {"", "tie", " at one instant of the trace kept in file order"},
 	"identical_kept":            {"kept ", "identical row", ""},
 	"sorted_backward":           {"sorted ", "backward step", ""},
 	"ids_short":                 {"", "row", " with too few block ids for the length"},

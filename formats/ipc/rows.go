@@ -83,7 +83,7 @@ func CheckName(t *Table, table, place string) error {
 // facts with them; a null one is not compared.
 func CheckOwn(own formats.Int, facts []byte, place string) error {
 	if sum := CRC32C(facts); own.Valid && own.V != sum {
-		return &formats.SyntaxError{Place: place, What: "own_crc32c", Got: fmt.Sprintf("%#08x", sum), Want: fmt.Sprintf("%#08x as the row says", own.V)}
+		return &formats.SyntaxError{Place: place, What: "own_crc32c", Got: fmt.Sprintf("%#08x", own.V), Want: fmt.Sprintf("%#08x, the checksum of the row", sum)}
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func arrange(app *ucli.App, args []string) (plan, error) {
 		case word == "help" || word == "h":
 			p.help = true
 			return p, nil
-		case word == "version" && p.command == nil:
+		case word == "version":
 			p.version = true
 			return p, nil
 		default:

@@ -64,8 +64,8 @@ func (f *fold) status() {
 	for _, p := range f.parts {
 		if p.end.Status != run.Complete {
 			text := "the run is " + p.end.Status
-			if p.end.Detail.Reason != "" {
-				text += ": " + p.end.Detail.Reason
+			if reason := p.end.Detail.Reason; reason != "" && reason != p.end.Status {
+				text += ": " + reason
 			}
 			f.note(text)
 		}
@@ -79,7 +79,11 @@ func (f *fold) status() {
 		}
 	})
 	if f.untimed > 0 {
-		f.note(fmt.Sprintf("%d requests have no planned time and belong to no window", f.untimed))
+		text := "1 request has no planned time and belongs to no window"
+		if f.untimed > 1 {
+			text = fmt.Sprintf("%d requests have no planned time and belong to no window", f.untimed)
+		}
+		f.note(text)
 	}
 	if len(f.parts) > 1 {
 		f.note("the parts are aligned by wall clock")

@@ -108,10 +108,10 @@ func TestRowsRefused(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(h *run.Header){
-		`a: header: workers: got "-1", want a count of at most`: func(h *run.Header) { h.Workers = -1 },
-		`a: header: warmup_ns: got "-5"`:                        func(h *run.Header) { h.WarmupNS = -5 },
-		`a: header: warmup_ns: got "9223372036854775807"`:       func(h *run.Header) { h.WarmupNS = 1<<63 - 1 },
-		`a: header: ramp_ns: got "-1"`:                          func(h *run.Header) { h.RampNS = -1 },
+		`a: header: workers: got "-1", want a count from 0 to`: func(h *run.Header) { h.Workers = -1 },
+		`a: header: warmup_ns: got "-5"`:                       func(h *run.Header) { h.WarmupNS = -5 },
+		`a: header: warmup_ns: got "9223372036854775807"`:      func(h *run.Header) { h.WarmupNS = 1<<63 - 1 },
+		`a: header: ramp_ns: got "-1"`:                         func(h *run.Header) { h.RampNS = -1 },
 	} {
 		h := testHeader()
 		change(&h)

@@ -109,7 +109,7 @@ func (f *fold) readPart(ctx context.Context, place string, p *run.Part) error {
 	for _, c := range [...]countField{{"workers", formats.Some(int64(q.header.Workers)), 1 << 30},
 		{"warmup_ns", formats.Some(q.header.WarmupNS), maxTime}, {"ramp_ns", formats.Some(q.header.RampNS), maxTime}} {
 		if c.v.V < 0 || c.v.V > c.most {
-			return &formats.SyntaxError{Place: place + ": header", What: c.name, Got: c.v.String(), Want: fmt.Sprintf("a count of at most %d", c.most)}
+			return &formats.SyntaxError{Place: place + ": header", What: c.name, Got: c.v.String(), Want: fmt.Sprintf("a count from 0 to %d", c.most)}
 		}
 	}
 	for n := 0; ; n++ {

@@ -131,7 +131,7 @@ func (f *fold) take(q *run.Request, place string, part int32) (*rec, error) {
 		{"cap_wait_ns", q.CapWaitNS, maxTime}, {"segments_in", q.SegmentsIn, maxCount}, {"retransmits", q.Retransmits, maxCount}}
 	for _, c := range counts {
 		if c.v.Valid && (c.v.V < 0 || c.v.V > c.most) {
-			return bad(c.name, c.v.String(), fmt.Sprintf("a count of at most %d", c.most))
+			return bad(c.name, c.v.String(), fmt.Sprintf("a count from 0 to %d", c.most))
 		}
 	}
 	outcome := slices.Index(run.Outcomes[:], q.Outcome)
@@ -229,7 +229,7 @@ func checkChunks(q *run.Request) *formats.SyntaxError {
 	}
 	for i, v := range q.ChunkTokens {
 		if v.Valid && (v.V < 0 || v.V > maxTokens) {
-			return &formats.SyntaxError{What: fmt.Sprintf("chunk_tokens[%d]", i), Got: v.String(), Want: fmt.Sprintf("a count of at most %d", maxTokens)}
+			return &formats.SyntaxError{What: fmt.Sprintf("chunk_tokens[%d]", i), Got: v.String(), Want: fmt.Sprintf("a count from 0 to %d", maxTokens)}
 		}
 	}
 	for i, v := range q.ChunkDelayUS {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -194,6 +195,10 @@ func TestPlan(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(s.Notes, "\n"), "the run is failed: worker 1 died") {
 		t.Errorf("notes %v; want the run's status", s.Notes)
+	}
+	again := reduce(t, Options{}, encode(t, testHeader(), rows, nil, run.End{Status: run.Interrupted, Planned: 500, Detail: run.Detail{Reason: run.Interrupted}}, 50))
+	if !slices.Contains(again.Notes, "the run is interrupted") {
+		t.Errorf("notes %v; want the run's status, once", again.Notes)
 	}
 	var n int64
 	for _, o := range s.Outcomes {

@@ -26,7 +26,7 @@ var FaultKinds = [...]FaultKind{
 	{"error_mid", "", "stream_error", "sends an error object in the middle, then `[DONE]`"},
 	{"garbage", "", "malformed", "sends an event that is not JSON in the middle, then goes on"},
 	{"after_done", "", "malformed", "sends one more token event after `[DONE]`"},
-	{"flood", "bytes", "malformed", "sends this many bytes without a line end in the middle, then closes; `truncated` when the reader takes such a line (replay: up to 16 MiB)"},
+	{"flood", "bytes", "malformed", "sends this many bytes without a line end in the middle, then closes; a reader that takes a line of so many bytes (replay: up to 16 MiB) sees the answer end too soon instead, `truncated`"},
 	{"cut", "", "truncated", "closes the connection in the middle, between two events"},
 	{"cut_event", "", "truncated", "closes the connection in the middle, inside an event"},
 	{"no_done", "", "truncated", "sends all tokens and a clean end of the body, but neither finish reason nor `[DONE]`"},

@@ -76,7 +76,7 @@ func measure(args []string) error {
 	if args[2] != "-" {
 		return insert(args[2], text)
 	}
-	return nil
+	return t.failed()
 }
 
 // twoCPUs returns the first two CPUs this process may use.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -56,7 +57,8 @@ func (t *table) markdown() string {
 		}
 		b.WriteString("\n\n| figure | Hydrant | against | its figure | ratio | wanted | |\n|---|---|---|---|---|---|---|\n")
 		for _, row := range r.scenario.rows {
-			b.WriteString(r.line(row))
+			line, _ := r.line(row)
+			b.WriteString(line)
 		}
 	}
 	return b.String()
@@ -75,8 +77,23 @@ func (r *result) disturbed() (n int) {
 	return n
 }
 
-// line is one row of the table.
-func (r *result) line(row row) string {
+// failed names what a soak was to show and did not. A bench only measures: what it misses
+// stands in its table.
+func (t *table) failed() error {
+	var all []error
+	for _, r := range t.results {
+		for _, row := range r.scenario.rows {
+			if _, met := r.line(row); r.scenario.soak && !met {
+				all = append(all, fmt.Errorf("%s: %s: missed", r.scenario.name, row.text))
+			}
+		}
+	}
+	return errors.Join(all...)
+}
+
+// line is one row of the table, and whether its limit was met.
+func (r *result) line(row row) (text string, met bool) {
+	met = true
 	var own, other, ratios []float64
 	for _, got := range r.rounds {
 		x := got[row.program][row.figure]
@@ -94,14 +111,15 @@ func (r *result) line(row row) string {
 		cells[4] = strconv.FormatFloat(value, 'f', 2, 64)
 	}
 	if row.limit > 0 {
-		sign, met := "≤", value <= row.limit
+		sign := "≤"
+		met = value <= row.limit
 		if row.atLeast {
 			sign, met = "≥", value >= row.limit
 		}
 		cells[5] = sign + " " + plain(row.limit)
 		cells[6] = map[bool]string{true: "met", false: "**missed**"}[met]
 	}
-	return "| " + strings.Join(cells, " | ") + " |\n"
+	return "| " + strings.Join(cells, " | ") + " |\n", met
 }
 
 // spread is a median with the smallest and largest value.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -25,14 +26,48 @@ type ran struct {
 
 // replay runs Hydrant on the client's CPU; cpus may say another.
 func (b *bench) replay(cpus string, args ...any) (*ran, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	name := filepath.Join(b.tmp, "run.arrows")
-	args = append([]any{"--preflight", "off", "--model", "paced", "--quiet", "-o", name}, args...)
-	if out, err := b.command(ctx, cpus, filepath.Join(b.bin, "replay"), args...).CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, out)
+	name, _, err := b.send(cpus, append([]any{"--preflight", "off", "--model", "paced"}, args...)...)
+	if err != nil {
+		return nil, err
 	}
 	return read(name)
+}
+
+// send runs Hydrant and returns where its run is, and the largest resident set of the
+// parent process in bytes.
+func (b *bench) send(cpus string, args ...any) (name string, rss int64, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	name = filepath.Join(b.tmp, "run.arrows")
+	cmd := b.command(ctx, cpus, filepath.Join(b.bin, "replay"), append([]any{"--quiet", "-o", name}, args...)...)
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		return "", 0, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	// Not what wait says of it: that holds the memory of this process, which forked it.
+	for look := time.NewTicker(100 * time.Millisecond); ; {
+		select {
+		case err := <-ended:
+			look.Stop()
+			if err != nil {
+				err = fmt.Errorf("%w: %s", err, said.Bytes())
+			}
+			return name, rss, err
+		case <-look.C:
+			rss = max(rss, resident(cmd.Process.Pid))
+		}
+	}
+}
+
+// resident returns the resident set of a process in bytes, 0 when it is gone.
+func resident(pid int) int64 {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	var size, pages int64
+	_, _ = fmt.Sscan(string(b), &size, &pages)
+	return pages * int64(os.Getpagesize())
 }
 
 func read(name string) (*ran, error) {

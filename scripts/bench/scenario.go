@@ -64,6 +64,7 @@ var scenarios = []*scenario{
 	scale,
 	silent,
 	freeze,
+	million,
 }
 
 // streams is n paced streams.

@@ -105,7 +105,7 @@ func (p *page) headline() {
 		}
 		failed = fmt.Sprintf("%s failed (%s)", count(n), percent(v))
 	}
-	text := joined(count(s.Plan.InWindow)+" requests", span(length), p.shown("sent_rps", suffix(" req/s")), p.shown("out_tps", suffix(" output tok/s")), failed)
+	text := joined(requests(s.Plan.InWindow), span(length), p.shown("sent_rps", suffix(" req/s")), p.shown("out_tps", suffix(" output tok/s")), failed)
 	switch {
 	case p.markdown:
 		p.b.WriteString("**" + escaped(text) + "**\n\n")
@@ -119,12 +119,12 @@ func (p *page) headline() {
 // plan says what was planned, over the whole run, and what part of it is measured.
 func (p *page) plan() {
 	pl, w := p.s.Plan, p.s.Window
-	p.line(fmt.Sprintf("plans %s requests, %s input and %s output tokens", count(pl.Requests), count(pl.InputTokens), count(pl.OutputTokens)))
+	p.line(fmt.Sprintf("plans %s, %s input and %s output tokens", requests(pl.Requests), count(pl.InputTokens), count(pl.OutputTokens)))
 	if pl.InWindow == pl.Rows {
 		return
 	}
 	from, to := float64(w.FromNS-w.LoadFrom)/1e9, float64(w.ToNS-w.LoadFrom)/1e9
-	p.line(fmt.Sprintf("window from %s to %s: %s of %s requests", span(max(0, from)), span(to), count(pl.InWindow), count(pl.Rows)))
+	p.line(fmt.Sprintf("window from %s to %s: %s of %s", span(max(0, from)), span(to), count(pl.InWindow), requests(pl.Rows)))
 }
 
 // shownRow names a metric for people.
@@ -312,4 +312,12 @@ func (p *page) grid(rows [][]string) {
 		}
 		p.b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
+}
+
+// requests writes how many there are.
+func requests(n int64) string {
+	if n == 1 {
+		return "1 request"
+	}
+	return count(n) + " requests"
 }

@@ -36,8 +36,8 @@ printed when the server accepts connections.
 SPEC is "default" or "null", then keys: default,slots=32,step=8ms,fail=503:0.05.
 A SPEC with an unknown key is refused and every known key is named.
 
-Exit codes: 0 standard input ended under --until-eof; 2 usage; 3 the address
-cannot be listened on; 130 interrupted.
+Exit status: 0 standard input ended under --until-eof · 2 the command line is wrong ·
+3 the address cannot be listened on · 130 interrupted.
 
 Examples:
   replay serve --sim default,slots=32,stagger

@@ -302,8 +302,9 @@ func (w *worker) measure(c clock.Clock) {
 	t := &ticker{worker: int64(w.setup.Worker), pid: int64(os.Getpid()), now: c.Now, out: w.out, meter: host.NewMeter(),
 		tally: &w.tally, counters: &w.counters, board: w.board, backlog: w.rows.waiting.Load, thread: new(probe), goroutine: new(probe)}
 	w.ticker = t
-	w.background(func() error { t.thread.runThread(clock.Monotonic, w.quit); return nil })
-	w.background(func() error { t.goroutine.runGoroutine(clock.Monotonic, w.quit); return nil })
+	wake := make(chan int64, 1)
+	w.background(func() error { t.thread.runThread(clock.Monotonic, w.quit, wake); return nil })
+	w.background(func() error { t.goroutine.runGoroutine(clock.Monotonic, w.quit, wake); return nil })
 	w.ticking.Add(1)
 	w.background(func() error { defer w.ticking.Done(); return t.run(w.quit) })
 }

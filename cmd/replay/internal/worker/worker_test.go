@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -324,11 +325,29 @@ func TestProbeMeasuresTheWorst(t *testing.T) {
 		if i++; i == len(lates) {
 			close(stop)
 		}
-	}, stop)
+	}, stop, nil)
 	if w := p.take(); w != 45_000_000 {
 		t.Errorf("worst = %d; want 45 ms", w)
 	}
 	if w := p.take(); w != 0 {
 		t.Errorf("then %d; want 0", w)
+	}
+}
+
+// The goroutine counts from the instant that woke the thread, not from the wake.
+func TestProbeOfAGoroutineCountsFromTheInstant(t *testing.T) {
+	var p probe
+	stop, wake := make(chan struct{}), make(chan int64)
+	var now atomic.Int64
+	now.Store(50_000_000)
+	done := make(chan struct{})
+	go func() { defer close(done); p.runGoroutine(now.Load, stop, wake) }()
+	for _, due := range []int64{49_900_000, 47_000_000, 51_000_000} { // the last is early, which is no lateness
+		wake <- due
+	}
+	close(stop)
+	<-done
+	if w := p.take(); w != 3_000_000 {
+		t.Errorf("worst = %d; want 3 ms", w)
 	}
 }

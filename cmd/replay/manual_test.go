@@ -64,7 +64,7 @@ func TestFlagsAndTheirPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var source []byte
-	for _, name := range []string{"options.go", "engine.go", "timing.go", "replay.go"} {
+	for _, name := range []string{"options.go", "engine.go", "timing.go", "slow.go", "replay.go"} {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

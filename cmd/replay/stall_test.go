@@ -21,6 +21,7 @@ import (
 	"hydrant/formats"
 	format "hydrant/formats/run"
 	"hydrant/formats/schedule"
+	"hydrant/formats/summary"
 	"hydrant/internal/fold"
 )
 
@@ -120,14 +121,20 @@ func standsStill(pid int) bool {
 	return len(all) > 0
 }
 
-func scalarsOf(t *testing.T, b []byte) map[string]float64 {
+// reduced returns the summary of a run.
+func reduced(t *testing.T, b []byte) *summary.Summary {
 	t.Helper()
 	s, err := fold.Run(context.Background(), []fold.Input{{Name: "run", R: bytes.NewReader(b)}}, fold.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+func scalarsOf(t *testing.T, b []byte) map[string]float64 {
+	t.Helper()
 	m := map[string]float64{}
-	for _, v := range s.Scalars {
+	for _, v := range reduced(t, b).Scalars {
 		if v.Value != nil {
 			m[v.ID] = *v.Value
 		}

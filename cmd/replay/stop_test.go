@@ -71,7 +71,7 @@ const slowServer = "default,step=100ms,step_per_seq=0s"
 // are in flight.
 func sending(t *testing.T, p *process, n int) {
 	t.Helper()
-	re := regexp.MustCompile(`in flight (\d+)`)
+	re := regexp.MustCompile(`(\d+) open`)
 	until(t, "sending", func() bool {
 		for _, m := range re.FindAllStringSubmatch(p.said(), -1) {
 			if k, _ := strconv.Atoi(m[1]); k >= n {

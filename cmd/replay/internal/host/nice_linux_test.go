@@ -1,6 +1,11 @@
 package host
 
-import "testing"
+import (
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
 
 func TestGrantableAsksOnAThreadOfItsOwn(t *testing.T) {
 	before := niceness()
@@ -12,5 +17,28 @@ func TestGrantableAsksOnAThreadOfItsOwn(t *testing.T) {
 	}
 	if got := Grantable(-5); got != -5 && got != before {
 		t.Errorf("Grantable(-5) = %d; want -5, or %d where it is not allowed", got, before)
+	}
+}
+
+// A thread that wakes must not wait for the slice of another to end. Kernels that know no
+// slices of a thread's own keep what they had.
+func TestSetNiceAsksForAShortSlice(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before, err := unix.SchedGetAttr(0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.SchedSetAttr(0, before, 0)
+	nice := niceness()
+	if err := SetNice(nice); err != nil {
+		t.Fatal(err)
+	}
+	after, err := unix.SchedGetAttr(0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after.Runtime != shortSlice && after.Runtime != before.Runtime || niceness() != nice || after.Policy != before.Policy {
+		t.Errorf("slice %d ns, niceness %d, policy %d; want %d ns or as before, %d, %d", after.Runtime, niceness(), after.Policy, shortSlice, nice, before.Policy)
 	}
 }

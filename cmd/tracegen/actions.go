@@ -167,7 +167,7 @@ func write(c *ucli.Context, o options, what string, p *plan.Pipeline, h schedule
 		return err
 	}
 	if !o.quiet {
-		_, err = io.WriteString(cli.Stderr(c), summary(what, o.output, t))
+		_, err = io.WriteString(cli.Stderr(c), summary(what, o.output, t, p.Idle()))
 	}
 	return err
 }

@@ -9,8 +9,12 @@ import (
 	"hydrant/formats/schedule"
 )
 
-// summary says in a few lines what a schedule holds and what happened to the rows.
-func summary(what, output string, t schedule.Trailer) string {
+// longIdle is a wait for the first request that people should know of, ns.
+const longIdle = 5e9
+
+// summary says in a few lines what a schedule holds and what happened to the rows. idle
+// is the time before its first request, in ns.
+func summary(what, output string, t schedule.Trailer, idle int64) string {
 	if output == "" || output == "-" {
 		output = "standard output"
 	}
@@ -27,6 +31,9 @@ func summary(what, output string, t schedule.Trailer) string {
 	}
 	if len(kept) > 0 {
 		fmt.Fprintf(&b, "  %s\n", strings.Join(kept, " · "))
+	}
+	if idle >= longIdle {
+		fmt.Fprintf(&b, "  the first request comes after %s of idle time; --zero first starts with it\n", span(idle))
 	}
 	return b.String()
 }

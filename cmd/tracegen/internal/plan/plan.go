@@ -64,7 +64,8 @@ type Pipeline struct {
 	chains schedule.Chains
 	zero   bool
 	shift  formats.Int
-	waits  int64 // references to lines that are gone
+	first  formats.Int // time of the first request as written
+	waits  int64       // references to lines that are gone
 }
 
 // New puts the transforms behind a source.
@@ -123,6 +124,9 @@ func (p *Pipeline) Next() (*schedule.Request, error) {
 		}
 		r.AtNS.V -= p.shift.V
 	}
+	if !p.first.Valid {
+		p.first = r.AtNS
+	}
 	if b := r.Blocks; b != nil {
 		b.Keep, b.Add = p.chains.Encode(r, b.Scope, b.Add)
 	} else {
@@ -130,6 +134,9 @@ func (p *Pipeline) Next() (*schedule.Request, error) {
 	}
 	return r, nil
 }
+
+// Idle is how long a replay of the schedule waits for its first request, in ns.
+func (p *Pipeline) Idle() int64 { return p.first.Or(0) }
 
 // Counts returns what the transforms dropped.
 func (p *Pipeline) Counts() []schedule.Count {

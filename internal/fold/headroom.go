@@ -121,10 +121,27 @@ func (f *fold) marginOf(part int32, c *run.Calibration) margin {
 	}
 	m := margin{over(c.Ceiling.RequestsPS, offered.RequestsPS), over(c.Ceiling.EventsPS, offered.EventsPS), over(c.Ceiling.BytesPS, offered.BytesPS),
 		over(c.Ceiling.RequestsPS, peak), math.NaN(), math.NaN()}
-	if p := c.AtOffered; p != nil {
+	if p := nullRun(c, offered.RequestsPS); p != nil {
 		m.kappa, m.sameRead = value(p.Kappa), value(p.SameReadGaps)
 	}
 	return m
+}
+
+// nullRun is the point of a calibration at the offered load: the one that it names, else
+// the nearest by requests per second, the lower of two equally near.
+func nullRun(c *run.Calibration, rps float64) *run.Point {
+	if c.AtOffered != nil {
+		return c.AtOffered
+	}
+	var best *run.Point
+	least := math.Inf(1)
+	for i := range c.Points {
+		p := &c.Points[i]
+		if d := math.Abs(math.Log(p.Sent.RequestsPS / rps)); p.Sent.RequestsPS > 0 && d < least {
+			best, least = p, d
+		}
+	}
+	return best
 }
 
 // loadOf is what a part sent per second of the window, and the requests of its p99

@@ -57,7 +57,14 @@ func naivePeak(rows []run.Request, w summary.Window, at func(*run.Request) forma
 
 // Where the plan has no rates, what was sent stands in for it.
 func TestHeadroomOfWhatWasSent(t *testing.T) {
-	s, rows := calibratedRun(t, 4, func(_ *run.Header, c *run.Calibration) { c.Offered = nil })
+	s, rows := calibratedRun(t, 4, func(_ *run.Header, c *run.Calibration) {
+		near, far := 1.5, 9.0
+		c.Offered, c.AtOffered = nil, nil
+		c.Points = []run.Point{{Sent: run.Rates{RequestsPS: 1}, Kappa: &far}, {Sent: run.Rates{RequestsPS: 40}, Kappa: &near}, {Sent: run.Rates{RequestsPS: 900}, Kappa: &far}}
+	})
+	if x := scalarOf(t, s, "kappa_null"); value(x.Value) != 1.5 {
+		t.Errorf("kappa_null = %v; want that of the nearest load, 1.5", value(x.Value))
+	}
 	seconds := float64(s.Window.ToNS-s.Window.FromNS) / 1e9
 	var sent, events, asked float64
 	for i := range rows {

@@ -138,7 +138,7 @@ var scalarTable = [...]scalar{
 	{"gc_pause_max", "ns", "longest pause of the garbage collector"},
 	{"gc_pause_share", "share", "Σ gc_pause_ns/Σ interval, worst worker"},
 	{"read_delay_p99", "ns", "largest per-second p99 of the delay between kernel and parser"},
-	{"read_delay_seconds_p99", "ns", "nearest-rank p99 over worker-seconds of that p99: at most 1 % of them lie above"},
+	{"read_delay_seconds_p99", "ns", "of that p99 by worker and second, what at most 1 % of them exceed, of fewer than 100 one"},
 	{"recv_delay_p99", "ns", "nearest-rank p99 of recv_delay, without a sample floor"},
 	{"stamp_share", "share", "rows of O with first_token_kernel_ns/those with first_token_ns"},
 	{"kappa", "ratio", "Σ segments_in/Σ reads over rows of P with at least 2 token events"},

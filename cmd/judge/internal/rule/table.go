@@ -270,7 +270,7 @@ func client() []Check {
 			Terms: []Term{{"kappa", "segments per read beyond the null run", ratio, atMost, 0.05, none}}},
 		{ID: "C7", Title: "events were read when they came", Required: true, Bias: inflates,
 			Fault: "the receive side is late: events wait for the client", Hint: "add --workers where CPUs are left, or lower the rate",
-			Formula: "p99 of user stamp less kernel stamp over chunks ≤ min(2 ms, 5 % of the tightest gap and TTFT limit); without chunk lists client.read_delay p99, above it in ≤ 1 % of the seconds",
+			Formula: "p99 of user stamp less kernel stamp over chunks ≤ min(2 ms, 5 % of the tightest gap and TTFT limit); without chunk lists client.read_delay p99, above it in ≤ 1 % of the seconds, of fewer than 100 in one",
 			Source:  measured, judge: readDelay,
 			Terms: []Term{{"delay", "read delay p99", nanoseconds, atMost, 2e6, none}}},
 		{ID: "C8", Title: "user and wire times decide alike", Required: true, Bias: inflates,

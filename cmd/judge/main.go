@@ -80,7 +80,7 @@ func app() *ucli.App {
 	return &ucli.App{
 		Name:      "judge",
 		Usage:     "say whether a run is valid and whether the server met its objectives",
-		UsageText: "judge [OPTIONS] [RUN … | SUMMARY]",
+		UsageText: "judge [OPTIONS] [RUN | SUMMARY …]",
 		Flags: append([]ucli.Flag{
 			&ucli.StringSliceFlag{Name: "gpu", Category: cli.CategoryServer, Usage: "show the gpu stream in `FILE` over the window (may be repeated; needs the run, not its summary)"},
 			&ucli.StringFlag{Name: "plan", Category: categoryRules, Usage: "compare the run with the schedule in `FILE`"},

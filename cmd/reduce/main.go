@@ -2,8 +2,9 @@
 //
 // It reads runs and gpu streams, in any order, from files or standard input, and
 // writes one summary: a table on a terminal, JSON (docs/formats/summary.md) for
-// everything else. Each metric is defined once, in docs/metrics.md. Several runs of
-// one schedule become one, with the exact percentiles of their union.
+// everything else. Each metric is defined once, in docs/metrics.md. The parts or shards
+// of one run, and summaries of them, become one, with the exact percentiles of their
+// union.
 //
 //	reduce run.arrows
 //	reduce run.arrows gpu.arrows -o run.summary.json
@@ -41,13 +42,14 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return cli.Run(app(), args, stdin, stdout, stderr)
 }
 
-const description = `Reads runs (.arrows) and gpu streams, told apart by content, or one summary to print
-again; writes a table for people or JSON for judge and other programs. All figures are
-over the steady window: from the end of the warm-up, declared or detected, to the last
-planned request. What cannot be computed is null, with the reason; a percentile below
-its sample floor is refused. Rows after a cut are never guessed: a truncated input is an
-error and leaves no output. With objectives, which are those of judge --slo, it counts
-good requests: ok, and within the limit of each objective, whatever its level.
+const description = `Reads runs (.arrows), gpu streams and summaries, told apart by content: the parts or
+shards of one run, and summaries of them, become one. Writes a table for people or JSON
+for judge and other programs. All figures are over the steady window: from the end of
+the warm-up, declared or detected, to the last planned request. What cannot be computed
+is null, with the reason; a percentile below its sample floor is refused. Rows after a
+cut are never guessed: a truncated input is an error and leaves no output. With
+objectives, which are those of judge --slo, it counts good requests: ok, and within the
+limit of each objective, whatever its level.
 
 pipelines:
   reduce run.arrows
@@ -66,7 +68,7 @@ func app() *ucli.App {
 	return &ucli.App{
 		Name:      "reduce",
 		Usage:     "turn the rows of runs into metrics",
-		UsageText: "reduce [OPTIONS] [RUN | GPU …]\nreduce [OPTIONS] SUMMARY",
+		UsageText: "reduce [OPTIONS] [RUN | SUMMARY | GPU …]",
 		Flags: append([]ucli.Flag{
 			&ucli.DurationFlag{Name: "warmup", Category: categoryWindow, Usage: "leave out the first `DURATION` of the load, at least", DefaultText: "as the run's header says"},
 			&ucli.StringFlag{Name: "window", Category: categoryWindow, Usage: "use `FROM:TO` after the first planned request, as 1m:5m, :10m or 30s:, in place of the steady window; it ends with the load at the latest", DefaultText: "from the end of the warm-up"},

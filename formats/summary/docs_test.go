@@ -52,7 +52,8 @@ func TestPageFields(t *testing.T) {
 	text := page(t)
 	for _, typ := range []reflect.Type{reflect.TypeFor[Summary](), reflect.TypeFor[Input](), reflect.TypeFor[Part](), reflect.TypeFor[PartEnd](), reflect.TypeFor[Window](),
 		reflect.TypeFor[Plan](), reflect.TypeFor[Outcome](), reflect.TypeFor[Metric](), reflect.TypeFor[Percentile](), reflect.TypeFor[Scalar](), reflect.TypeFor[Series](),
-		reflect.TypeFor[Client](), reflect.TypeFor[GPU](), reflect.TypeFor[Sketch](), reflect.TypeFor[EncodedColumns]()} {
+		reflect.TypeFor[Client](), reflect.TypeFor[GPU](), reflect.TypeFor[Sketch](), reflect.TypeFor[EncodedColumns](),
+		reflect.TypeFor[EncodedRows](), reflect.TypeFor[Order]()} {
 		rows := rowsAfter(t, text, "fields: "+typ.Name())
 		for i := range max(typ.NumField(), len(rows)) {
 			if i >= typ.NumField() || i >= len(rows) {
@@ -86,6 +87,8 @@ func kindOf(t reflect.Type) (string, bool) {
 		return "number", false
 	case t == reflect.TypeFor[EncodedColumns]():
 		return "Columns", false
+	case t == reflect.TypeFor[EncodedRows]():
+		return "Rows", false
 	}
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -92,7 +92,7 @@ func EncodeRows(n int, fill func(i int, ints []formats.Int, strings []string)) (
 	}
 	_, _ = out.Write(eos[:])
 	_ = out.Close()
-	return &EncodedColumns{Rows: int64(n), Stream: text.String()}, nil
+	return &EncodedColumns{Rows: int64(n), Stream: text.String(), CRC32C: formats.Some(ipc.CRC32C([]byte(text.String())))}, nil
 }
 
 // bind returns the slices in the order of the tables, nil where there is none.
@@ -122,6 +122,9 @@ func (c *Columns) bind() (ints [len(IntColumns)][]formats.Int, texts [len(String
 // place names the summary in errors.
 func DecodeColumns(e *EncodedColumns, place string) (*Columns, error) {
 	place += ": columns"
+	if sum := ipc.CRC32C([]byte(e.Stream)); e.CRC32C.Valid && e.CRC32C.V != sum {
+		return nil, &formats.SyntaxError{Place: place, What: "crc32c", Got: fmt.Sprint(sum), Want: e.CRC32C.String(), Help: "the text was changed on its way; reduce the run again"}
+	}
 	w := ipc.NewWalker(base64.NewDecoder(base64.StdEncoding, strings.NewReader(e.Stream)))
 	next := func(at string) (ipc.Frame, error) {
 		f, err := w.Next(place + " " + at)

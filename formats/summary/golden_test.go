@@ -66,6 +66,7 @@ func example(t testing.TB) *Summary {
 		GPUNote:  "no gpu stream",
 		Sketches: []Sketch{{ID: "icl", Side: "user", Digits: 3, Data: data}},
 		Columns:  encoded,
+		Rows:     &EncodedRows{Order: Order{Rows: 2, Over: 1, MostNS: 60_000, WorstID: 1, Early: 1}, Run: "/////w=="},
 		Notes:    []string{"the run is failed"},
 		Extra:    &extra,
 	}

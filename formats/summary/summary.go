@@ -38,8 +38,9 @@ type Summary struct {
 	GPUs       []GPU            `json:"gpus"`                 // per device
 	GPUNote    string           `json:"gpu_note"`             // why there are none
 	Sketches   []Sketch         `json:"sketches"`
-	Columns    *EncodedColumns  `json:"columns"` // null when off or too many
-	Notes      []string         `json:"notes"`   // warnings as values, one line each
+	Columns    *EncodedColumns  `json:"columns"`        // null when off or too many
+	Rows       *EncodedRows     `json:"rows,omitempty"` // what was folded, so that summaries merge; absent when off or too much
+	Notes      []string         `json:"notes"`          // warnings as values, one line each
 	Extra      *json.RawMessage `json:"extra,omitempty"`
 }
 
@@ -190,6 +191,26 @@ type Sketch struct {
 
 // EncodedColumns carries the per-request columns as base64 of a zstd Arrow stream.
 type EncodedColumns struct {
-	Rows   int64  `json:"rows"`
-	Stream string `json:"stream"`
+	Rows   int64       `json:"rows"`
+	Stream string      `json:"stream"`
+	CRC32C formats.Int `json:"crc32c"` // of the text of stream; null: not known
+}
+
+// EncodedRows carries the rows from which the summary was made: a run in the format of
+// package run, in base64, without the fields that no metric reads. Its parts are those
+// of the summary, in the same order, and stand for them: hashes, sizes and headers are
+// those that the summary states.
+type EncodedRows struct {
+	Order Order  `json:"order"`
+	Run   string `json:"run"`
+}
+
+// Order counts rows whose stamps contradict the order of events, over all rows. It is
+// taken of stamps that the embedded rows lack.
+type Order struct {
+	Rows    int64 `json:"rows"`     // out of order
+	Over    int64 `json:"over"`     // by more than 50 µs
+	MostNS  int64 `json:"most_ns"`  // the largest step back
+	WorstID int64 `json:"worst_id"` // the request that has it
+	Early   int64 `json:"early"`    // sent before they were due
 }

@@ -9,12 +9,8 @@ import (
 	"hydrant/formats/summary"
 )
 
-// alone reads the one summary. What only the rows could change is refused.
+// alone reads the one summary, which is not computed again.
 func alone(in Input, o Options) (*summary.Summary, error) {
-	if o.Window != nil || o.WarmupNS.Valid {
-		return nil, &formats.SyntaxError{Place: in.Name, What: "window", Got: "a summary", Want: "the run, whose rows a window selects",
-			Help: "leave --window and --warmup out, or reduce the run again"}
-	}
 	s, err := summary.Read(in.R, in.Name)
 	if err != nil {
 		return nil, err
@@ -32,7 +28,7 @@ func alone(in Input, o Options) (*summary.Summary, error) {
 		}
 	}
 	if o.NoColumns {
-		s.Columns = nil
+		s.Columns, s.Rows = nil, nil
 	}
 	return s, nil
 }

@@ -125,6 +125,9 @@ func (f *fold) summary() (*summary.Summary, error) {
 		if s.Columns, err = f.columns(); err != nil {
 			return nil, err
 		}
+		if s.Rows, err = f.carry(); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }

@@ -46,6 +46,10 @@ type Options struct {
 // DefaultMaxColumns is the number of requests up to which a summary carries columns.
 const DefaultMaxColumns = 1_000_000
 
+// anew says that the options change what follows from the rows, so that a summary has
+// to be computed again.
+func (o *Options) anew() bool { return o.Window != nil || o.WarmupNS.Valid }
+
 // Span is a window from FromNS to ToNS, offsets in ns from the first planned
 // request; ToNS is excluded. A null ToNS stands for the end of the load. Both are
 // at most MaxSpanNS, and some request is planned in between: the rest is an error.
@@ -55,8 +59,9 @@ type Span struct {
 }
 
 // Run folds the inputs into one summary. A single summary is returned as it is, but
-// for the good requests, which are counted anew when objectives are given; a summary
-// beside other inputs is an error, since merging needs the rows.
+// for the good requests, which are counted anew when objectives are given. Beside other
+// inputs, and when another window is asked for, a summary stands for the rows that it
+// carries: the result is that of the runs themselves. One without rows is then an error.
 //
 // Errors of an input are *formats.SyntaxError, *formats.VersionError or
 // *formats.TruncatedError, or what its reader returned. There is no summary then:
@@ -69,20 +74,16 @@ func Run(ctx context.Context, inputs []Input, o Options) (*summary.Summary, erro
 		if opened[i], kinds[i], err = sniff(in); err != nil {
 			return nil, err
 		}
-		if kinds[i] == kindSummary {
-			if len(inputs) > 1 {
-				return nil, &formats.SyntaxError{Place: in.Name, What: "summary beside other inputs",
-					Help: "a summary is read alone; give the runs themselves, they fold together"}
-			}
-			return alone(opened[i], o)
-		}
+	}
+	if len(inputs) == 1 && kinds[0] == kindSummary && !o.anew() {
+		return alone(opened[0], o)
 	}
 	for i := len(inputs) - o.GPUs; i < len(inputs); i++ {
 		if kinds[i] != kindGPU {
 			return nil, &formats.SyntaxError{Place: inputs[i].Name, What: "kind", Got: kinds[i], Want: "a gpu stream"}
 		}
 	}
-	if !slices.Contains(kinds, kindRun) {
+	if !slices.Contains(kinds, kindRun) && !slices.Contains(kinds, kindSummary) {
 		place := "standard input"
 		if len(inputs) > 0 {
 			place = inputs[0].Name
@@ -92,10 +93,15 @@ func Run(ctx context.Context, inputs []Input, o Options) (*summary.Summary, erro
 	f := newFold(o)
 	defer f.close()
 	for i, in := range opened {
-		if kinds[i] == kindRun {
-			if err := f.readRun(ctx, in); err != nil {
-				return nil, err
-			}
+		var err error
+		switch kinds[i] {
+		case kindRun:
+			err = f.readRun(ctx, in)
+		case kindSummary:
+			err = f.readSummary(ctx, in)
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	if err := f.settle(ctx); err != nil {

@@ -80,3 +80,13 @@ func (o *order) add(q *run.Request) {
 		o.most, o.worst = breach, q.RequestID
 	}
 }
+
+// merge adds the counts of other rows.
+func (o *order) merge(p order) {
+	o.rows += p.rows
+	o.over += p.over
+	o.early += p.early
+	if p.most > o.most || p.most == o.most && p.most > 0 && p.worst < o.worst {
+		o.most, o.worst = p.most, p.worst
+	}
+}

@@ -58,6 +58,7 @@ const clientTime = "t_ns"
 // part is one part of a run.
 type part struct {
 	place  string
+	told   *told // set for a part that a summary carries
 	raw    json.RawMessage
 	header run.Header
 	end    run.End
@@ -77,32 +78,45 @@ func (f *fold) close() { f.chunks.close() }
 
 // readRun takes in every part of a run.
 func (f *fold) readRun(ctx context.Context, in Input) error {
+	_, err := f.readParts(ctx, in, nil)
+	return err
+}
+
+// readParts takes in every part of a run and returns their number. A run that a summary
+// carries is read with what the summary says of its parts.
+func (f *fold) readParts(ctx context.Context, in Input, carried []told) (int, error) {
 	r, err := run.NewReader(in.R, in.Name)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	read := 0
 	for {
 		p, err := r.NextPart()
 		if errors.Is(err, io.EOF) && read > 0 {
-			break
+			return read, nil
 		}
 		if errors.Is(err, io.EOF) {
-			return &formats.TruncatedError{Place: in.Name, Want: "a run"}
+			return 0, &formats.TruncatedError{Place: in.Name, Want: "a run"}
 		}
 		if err != nil {
-			return err
+			return read, err
+		}
+		q := &part{place: in.Name, raw: slices.Clone(p.HeaderJSON()), header: p.Header()}
+		if carried != nil {
+			if read == len(carried) {
+				return read, &formats.SyntaxError{Place: in.Name, What: "parts", Got: "more", Want: fmt.Sprint(len(carried))}
+			}
+			q.told = &carried[read]
 		}
 		read++
-		if err := f.readPart(ctx, in.Name, p); err != nil {
-			return err
+		if err := f.readPart(ctx, q, p); err != nil {
+			return read, err
 		}
 	}
-	return nil
 }
 
-func (f *fold) readPart(ctx context.Context, place string, p *run.Part) error {
-	q := &part{place: place, raw: slices.Clone(p.HeaderJSON()), header: p.Header()}
+func (f *fold) readPart(ctx context.Context, q *part, p *run.Part) error {
+	place := q.place
 	at := int32(len(f.parts))
 	f.parts = append(f.parts, q)
 	f.latest = latest{}
@@ -138,7 +152,9 @@ func (f *fold) readPart(ctx context.Context, place string, p *run.Part) error {
 		if r.due == null && q.header.Timing == "asap" {
 			r.scheduled = null // the schedule's times do not say when it would have been sent
 		}
-		f.order.add(row)
+		if q.told == nil {
+			f.order.add(row)
+		}
 		if len(row.ChunkGapUS) > 0 || len(row.ChunkDelayUS) > 0 || len(row.ChunkTokens) > 0 {
 			r.spooled = true
 			if err := f.chunks.add(int32(f.rows.n-1), row); err != nil {
@@ -172,6 +188,9 @@ func (f *fold) readPart(ctx context.Context, place string, p *run.Part) error {
 			at = fmt.Sprintf("%s: client row of worker %d", place, f.latest.id)
 		}
 		return &formats.SyntaxError{Place: at, What: f.latest.name, Got: fmt.Sprint(f.latest.at), Want: fmt.Sprintf("a time in the run, which took %d ns", length)}
+	}
+	if q.told != nil {
+		return q.told.fit(q)
 	}
 	f.inputs = append(f.inputs, summary.Input{Name: base(place), Kind: kindRun, SHA256: end.SHA256, Bytes: partBytes(end)})
 	return nil

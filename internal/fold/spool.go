@@ -26,6 +26,7 @@ type spool struct {
 	w      *bufio.Writer
 	b      []byte
 	limit  int
+	values int // in all lists
 }
 
 // chunks are the lists of one row. gaps has one value less than there are token
@@ -38,6 +39,7 @@ type chunks struct {
 }
 
 func (s *spool) add(row int32, q *run.Request) error {
+	s.values += len(q.ChunkGapUS) + 1
 	b := binary.AppendUvarint(s.b[:0], uint64(row))
 	b = binary.AppendUvarint(b, uint64(len(q.ChunkGapUS)))
 	for _, g := range q.ChunkGapUS {

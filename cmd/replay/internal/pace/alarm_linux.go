@@ -54,6 +54,11 @@ func (a *Alarm) Ring() {
 // exact to 1 ns instead of the default 50 µs. The thread ends with the goroutine.
 func Pin() {
 	runtime.LockOSThread()
+	Exact()
+}
+
+// Exact is Pin for a thread that the calling goroutine may leave again.
+func Exact() {
 	// A kernel that refuses leaves 50 µs of slack, which the lag column shows.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 }

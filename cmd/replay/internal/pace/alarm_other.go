@@ -48,5 +48,8 @@ func (a *Alarm) Ring() {
 // Pin ties the calling goroutine to its thread.
 func Pin() { runtime.LockOSThread() }
 
+// Exact does nothing: timers are as exact as the runtime's.
+func Exact() {}
+
 // Nanosleep sleeps to instant ns of the monotonic clock.
 func Nanosleep(ns int64) { time.Sleep(time.Duration(ns - clock.Monotonic())) }

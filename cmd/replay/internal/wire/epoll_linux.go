@@ -326,8 +326,13 @@ type poller struct {
 	armed int64 // what it is armed for, CLOCK_MONOTONIC; 0: nothing
 	old   bool  // the kernel has no epoll_pwait2: the timer ends all waits
 	keepP bool
+	cut   int // waits in a row that a signal ended
 	batch [loopBatch]unix.EpollEvent
 }
+
+// cutWaits is after how many waits in a row that a signal ended the thread gives up its P:
+// after some 200 ms in which nothing came.
+const cutWaits = 16
 
 // bellSlot is no socket's slot.
 const bellSlot = -1
@@ -383,6 +388,10 @@ func (p *poller) wait(timeout int64) []unix.EpollEvent {
 	if errno != 0 && errno != unix.EINTR {
 		panic("internal error: epoll_wait: " + errno.Error())
 	}
+	p.cut++
+	if errno != unix.EINTR {
+		p.cut = 0
+	}
 	if errno != 0 {
 		n = 0
 	}
@@ -406,14 +415,16 @@ func (p *poller) alarm(at, now int64) bool {
 // pwait2 is epoll_pwait2. A wait that does not block need not tell the scheduler, nor one of
 // a thread with a P of its own: given up, the P would be taken over by sysmon at each
 // wait, and sysmon then looks at all of them every 20 µs. A stop of the world ends the
-// wait with its signal.
+// wait with its signal. So does sysmon, every 10 to 20 ms, as if a goroutine ran too long, which
+// costs several switches of threads: after cutWaits of them nothing is going on, and
+// the P is given up.
 func (p *poller) pwait2(timeout int64) (int, unix.Errno) {
 	var t *unix.Timespec
 	if timeout >= 0 {
 		ts := unix.NsecToTimespec(timeout)
 		t = &ts
 	}
-	if timeout == 0 || p.keepP {
+	if timeout == 0 || p.keepP && p.cut < cutWaits {
 		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT2, uintptr(p.fd), uintptr(unsafe.Pointer(&p.batch[0])), loopBatch, uintptr(unsafe.Pointer(t)), 0, 0)
 		return int(n), errno
 	}

@@ -303,7 +303,7 @@ func (w *worker) measure(c clock.Clock) {
 		tally: &w.tally, counters: &w.counters, board: w.board, backlog: w.rows.waiting.Load, thread: new(probe), goroutine: new(probe)}
 	w.ticker = t
 	wake := make(chan int64, 1)
-	w.background(func() error { t.thread.runThread(clock.Monotonic, w.quit, wake); return nil })
+	w.background(func() error { t.thread.runThread(clock.Monotonic, w.quit, t.goroutine, wake); return nil })
 	w.background(func() error { t.goroutine.runGoroutine(clock.Monotonic, w.quit, wake); return nil })
 	w.ticking.Add(1)
 	w.background(func() error { defer w.ticking.Done(); return t.run(w.quit) })

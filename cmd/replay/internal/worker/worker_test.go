@@ -316,7 +316,7 @@ func TestProbeMeasuresTheWorst(t *testing.T) {
 	var now int64
 	lates := []int64{100, 5_000_000, 30, 45_000_000, 70}
 	stop := make(chan struct{})
-	i := 0
+	i, handed := 0, 0
 	p.run(func() int64 { return now }, func(until int64) {
 		if until%int64(probePeriod) != 0 || until <= now {
 			t.Errorf("sleeps from %d to %d; want the next multiple of 10 ms", now, until)
@@ -325,8 +325,13 @@ func TestProbeMeasuresTheWorst(t *testing.T) {
 		if i++; i == len(lates) {
 			close(stop)
 		}
-	}, stop, nil)
-	if w := p.take(); w != 45_000_000 {
+	}, stop, func(k int, due int64) {
+		if k != handed || due != now-lates[k] {
+			t.Errorf("hands on instant %d as number %d; want %d as number %d", due, k, now-lates[k], handed)
+		}
+		handed++
+	})
+	if w := p.take(); w != 45_000_000 || handed < len(lates)-1 {
 		t.Errorf("worst = %d; want 45 ms", w)
 	}
 	if w := p.take(); w != 0 {

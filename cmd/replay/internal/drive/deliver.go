@@ -18,21 +18,21 @@ import (
 // bound memory whatever the rate. A line that is due already passes up to the larger
 // counts: sessions that run behind the plan must not hold up the others.
 const (
-	lookAhead  = 10 * time.Second
+	lookAhead  = 10 * time.Second // Options.Ahead changes it
 	aheadLines = 8 << 10
 	aheadBytes = 256 << 20
 	lateLines  = 256 << 10
 	lateBytes  = 1 << 30
 
 	// Lines go out in bunches: each alone would wake the worker for itself.
-	aheadBunch = 250 * time.Millisecond // less than lookAhead ahead before the next are given
-	freeShare  = 16                     // one part of this many of a full window has to be free
+	bunches   = 40 // one part of this many of the look-ahead passes before the next are given
+	freeShare = 16 // one part of this many of a full window has to be free
 )
 
 const (
 	primeTime = 2 * time.Second        // for the first lines to come through a pipe, from the first on
 	readyTime = time.Minute            // for their bodies to be built
-	startLead = 200 * time.Millisecond // from the order to start to the epoch
+	startLead = 200 * time.Millisecond // from the order to start to the epoch; Options.Lead changes it
 	stuckLook = 100 * time.Millisecond // between two looks at sessions that may be stuck
 	restTime  = 5 * time.Second        // to read the rest of the schedule after a stop
 	restIdle  = time.Second            // without a line: the pipe has gone quiet
@@ -53,7 +53,7 @@ func (d *drive) prime() (held *fed, err error) {
 			switch {
 			case f.err != nil && !errors.Is(f.err, io.EOF):
 				return nil, f.err
-			case f.err != nil || d.timed() && f.line.at.Valid && f.line.at.V > int64(lookAhead):
+			case f.err != nil || d.timed() && f.line.at.Valid && f.line.at.V > int64(d.o.Ahead):
 				held = &f
 			default:
 				d.give(f.line)
@@ -84,8 +84,8 @@ func (d *drive) begin() (*Spool, error) {
 		return nil, err
 	}
 	e := clock.Epoch()
-	e.MonotonicNS += int64(startLead)
-	e.WallNS += int64(startLead)
+	e.MonotonicNS += int64(d.o.Lead)
+	e.WallNS += int64(d.o.Lead)
 	h := d.o.Header
 	h.Epoch = e
 	s, err := newSink(out, h, spool)
@@ -97,7 +97,7 @@ func (d *drive) begin() (*Spool, error) {
 	d.mu.Lock()
 	d.clock, d.begun = clock.New(e), true
 	if d.o.Setup.Released {
-		time.AfterFunc(startLead+time.Duration(d.o.Setup.DurationNS), func() { close(d.over) })
+		time.AfterFunc(d.o.Lead+time.Duration(d.o.Setup.DurationNS), func() { close(d.over) })
 	}
 	d.mu.Unlock()
 	for _, m := range d.crew {
@@ -242,8 +242,8 @@ func (d *drive) gate(l *line) bool {
 			if lines < lateLines && bytes < lateBytes {
 				return true
 			}
-		case l.place-now > int64(lookAhead):
-			wait = time.Duration(l.place-now-int64(lookAhead)) + aheadBunch
+		case l.place-now > int64(d.o.Ahead):
+			wait = time.Duration(l.place-now) - d.o.Ahead + d.o.Ahead/bunches
 		case d.room(lines, bytes, most, mostBytes):
 			return true
 		default:

@@ -11,6 +11,7 @@
 package drive
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,12 +39,16 @@ type Options struct {
 	Again       Again      // for --loop; nil: the schedule is played once
 	ServerBlock int64      // tokens per block of the server's prefix cache, for expected_cached_tokens
 	Grace       time.Duration
+	Ahead       time.Duration // how far lines are given to workers before their time; 0: 10 s
+	Lead        time.Duration // from the order to start to the epoch; 0: 0.2 s
 
 	Header run.Header                // everything but the epoch
 	Open   func() (io.Writer, error) // opens the output; called when the load is about to start
 	Spool  func() (*Spool, error)    // opens the spool for client rows, after Open
 	Notice func(text string)         // one line for the user; may be nil
 	Live   func(Snapshot)            // called once a second while the run lasts; may be nil
+
+	Calibration *run.Calibration // for the end of the run; nil: none
 }
 
 // Result is what became of a run that was written to its end.
@@ -64,6 +69,8 @@ type Result struct {
 	Literal        bool  // a later pass repeated text of the schedule
 	MostRequests   int64 // most in flight at once, where --concurrency caps them
 	MostSessions   int64 // most open at once, where --sessions caps them
+	Duration       time.Duration
+	Calibration    *run.Calibration // as the end of the run has it; nil: none
 }
 
 // drive is the state of a run.
@@ -103,6 +110,7 @@ type fed struct {
 // Result and an error the run was written to its end, with the status that Result says;
 // with an error alone there is no whole run. ctx ends a run with cause.
 func Run(ctx context.Context, o Options) (*Result, error) {
+	o.Ahead, o.Lead = cmp.Or(o.Ahead, lookAhead), cmp.Or(o.Lead, startLead)
 	d := &drive{o: o, ledger: newLedger(), totals: newTotals(), status: run.Complete,
 		stopped: make(chan struct{}), moved: make(chan struct{}, 1), lines: make(chan fed, 256), over: make(chan struct{})}
 	d.feed = &feeder{r: o.Schedule, workers: o.Workers, serverBlock: o.ServerBlock, requests: o.Requests, duration: time.Duration(o.Setup.DurationNS),

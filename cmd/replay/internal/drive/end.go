@@ -51,14 +51,16 @@ func (d *drive) end() (*Result, error) {
 	detail.PlannedTokens = run.PlannedTokens{Input: t.input.summary(), Output: t.output.summary()}
 	detail.Totals.DurationNS = d.now()
 	detail.Totals.BytesSent, detail.Totals.BytesReceived, detail.Totals.TokenEvents = t.bytesSent, t.bytesReceived, t.tokenEvents
+	detail.Calibration = d.calibration()
 	if err := d.sink.Load().close(e); err != nil {
 		return nil, err
 	}
-	r := &Result{Status: d.status, Reason: detail.Reason, Planned: t.planned, Sent: t.sent, Outcomes: detail.Outcomes,
+	r := &Result{Calibration: detail.Calibration, Status: d.status, Reason: detail.Reason, Planned: t.planned, Sent: t.sent, Outcomes: detail.Outcomes,
 		Workers: len(d.crew), SHA256: d.sink.Load().sha256(), ScheduleSHA256: detail.ScheduleSHA256, PlanEnded: d.exhausted && d.feed.planEnd}
 	if d.exhausted {
 		r.Passes, r.Literal = d.feed.loop.pass+1, d.feed.loop.literal
 	}
+	r.Duration = time.Duration(detail.Totals.DurationNS)
 	if d.slots != nil {
 		r.MostRequests, r.MostSessions = d.slots.Peak(worker.Requests), d.slots.Peak(worker.Sessions)
 	}
@@ -72,4 +74,16 @@ func (d *drive) end() (*Result, error) {
 		r.CPUPerEvent = cpu / time.Duration(t.tokenEvents)
 	}
 	return r, d.cause
+}
+
+// calibration returns what the end of the run has of it. Where the load was not known
+// beforehand, it is settled by what was sent. The caller holds the mutex.
+func (d *drive) calibration() *run.Calibration {
+	c := d.o.Calibration
+	if c == nil || c.Offered != nil || d.totals.sent == 0 {
+		return c
+	}
+	settled := *c
+	settled.Settle(float64(d.totals.sent) / time.Duration(d.now()).Seconds())
+	return &settled
 }

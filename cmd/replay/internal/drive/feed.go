@@ -102,7 +102,7 @@ func (f *feeder) next() (*line, error) {
 	}
 	f.read++
 	f.latest = max(f.latest, r.AtNS.Or(0))
-	l := &line{id: r.ID, at: r.AtNS, place: f.latest, worker: f.workerOf(r.Session), waits: len(r.After) > 0, in: r.InputTokens, out: r.OutputTokens}
+	l := &line{id: r.ID, at: r.AtNS, place: f.latest, worker: WorkerOf(r.Session, f.workers), waits: len(r.After) > 0, in: r.InputTokens, out: r.OutputTokens}
 	l.job = link.AppendJob(nil, &j)
 	j.Request.Blocks, j.Request.Body, j.Request.Extra = nil, nil, nil
 	l.slim = link.AppendJob(nil, &j)
@@ -141,16 +141,16 @@ func strict(r *schedule.Request) error {
 	return fault
 }
 
-// workerOf gives a session to a worker, always the same one.
+// WorkerOf gives a session to one of so many workers, always the same one.
 //
 // Note: the least loaded worker would need a table of all open sessions and would
 // depend on timing.
-func (f *feeder) workerOf(session string) int {
+func WorkerOf(session string, workers int) int {
 	h := fnv.New64a()
 	h.Write([]byte(session))
 	x := h.Sum64()
 	x ^= x >> 32 // the low bits of FNV alone spread short, similar names badly
-	return int(x * 0x9e3779b97f4a7c15 >> 33 % uint64(f.workers))
+	return int(x * 0x9e3779b97f4a7c15 >> 33 % uint64(workers))
 }
 
 // kin refuses a line that waits for a request of another session: sessions live in

@@ -137,8 +137,8 @@ func TestSessionsStayTogetherAndSpread(t *testing.T) {
 		f := &feeder{workers: workers}
 		n := make([]int, workers)
 		for i := range 1000 {
-			w := f.workerOf(fmt.Sprint("session-", i))
-			if w != f.workerOf(fmt.Sprint("session-", i)) {
+			w := WorkerOf(fmt.Sprint("session-", i), f.workers)
+			if w != WorkerOf(fmt.Sprint("session-", i), f.workers) {
 				t.Fatal("a session changes its worker")
 			}
 			n[w]++

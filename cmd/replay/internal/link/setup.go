@@ -43,6 +43,7 @@ type Setup struct {
 	Nice       int   // niceness of the process, as far as the system grants it
 	SpinNS     int64 // woken this much before each instant, then busy
 
+	TickNS          int64 // between two client rows; 0: a second
 	WorkNS, StallNS int64 // put in on purpose, per token event
 }
 

@@ -11,9 +11,10 @@ import (
 	"hydrant/formats/run"
 )
 
-// ticker writes a client row at each whole second of the run's clock and a last one for
+// ticker writes a client row at each whole period of the run's clock and a last one for
 // the rest. One goroutine runs it.
 type ticker struct {
+	every    time.Duration // a second, but for a calibration
 	worker   int64
 	pid      int64
 	now      func() int64
@@ -35,7 +36,7 @@ type ticker struct {
 func (t *ticker) run(stop <-chan struct{}) error {
 	t.last = max(t.now(), 0)
 	for {
-		next := (t.now()/int64(time.Second) + 1) * int64(time.Second)
+		next := (t.now()/int64(t.every) + 1) * int64(t.every)
 		timer := time.NewTimer(time.Duration(next - t.now()))
 		select {
 		case <-stop:
@@ -49,7 +50,7 @@ func (t *ticker) run(stop <-chan struct{}) error {
 	}
 }
 
-// final writes the row that covers what came after the last whole second.
+// final writes the row that covers what came after the last whole period.
 func (t *ticker) final() error { return t.write() }
 
 func (t *ticker) write() error {

@@ -299,7 +299,7 @@ func (w *worker) start(e run.Epoch) (err error) {
 
 // measure starts the client rows and the probes.
 func (w *worker) measure(c clock.Clock) {
-	t := &ticker{worker: int64(w.setup.Worker), pid: int64(os.Getpid()), now: c.Now, out: w.out, meter: host.NewMeter(),
+	t := &ticker{every: cmp.Or(time.Duration(w.setup.TickNS), time.Second), worker: int64(w.setup.Worker), pid: int64(os.Getpid()), now: c.Now, out: w.out, meter: host.NewMeter(),
 		tally: &w.tally, counters: &w.counters, board: w.board, backlog: w.rows.waiting.Load, thread: new(probe), goroutine: new(probe)}
 	w.ticker = t
 	wake := make(chan int64, 1)

@@ -1,6 +1,10 @@
 package run
 
-import "hydrant/formats"
+import (
+	"math"
+
+	"hydrant/formats"
+)
 
 // How a Calibration came about.
 const (
@@ -23,8 +27,8 @@ type Calibration struct {
 	Workers    int     `json:"workers"`
 	Host       Host    `json:"host"`
 	Profile    Profile `json:"profile"`
-	Ceiling    *Rates  `json:"ceiling"`    // sent at the largest load that held; null: not found
-	AtLeast    bool    `json:"at_least"`   // the largest load tried held: the true ceiling is higher
+	Ceiling    *Rates  `json:"ceiling"`    // sent at the largest load that came through, see Settle; null: not found
+	AtLeast    bool    `json:"at_least"`   // no larger load was tried: the true ceiling is higher
 	Offered    *Rates  `json:"offered"`    // planned means of the run; null: not known beforehand, judge from what was sent
 	AtOffered  *Point  `json:"at_offered"` // of the loads tried, the one nearest to the offered
 	Points     []Point `json:"points"`     // every load tried, ascending
@@ -48,6 +52,7 @@ type Profile struct {
 	OutputTokens   float64           `json:"output_tokens"`    // mean per answer
 	TokensPerEvent int               `json:"tokens_per_event"` // of the null server
 	EventGapNS     int64             `json:"event_gap_ns"`     // between two token events of an answer; 0: the answer comes at once
+	Stagger        bool              `json:"stagger"`          // its answers are not in step with each other
 	BodyBytes      formats.Int       `json:"body_bytes"`       // mean request as sent, header and body
 }
 
@@ -72,6 +77,42 @@ type Point struct {
 	CPUPerEventNS     *float64    `json:"cpu_per_event_ns"`  // of all workers; null: no event
 	Kappa             *float64    `json:"kappa"`             // segments per read; null: not counted
 	SameReadGaps      *float64    `json:"same_read_gaps"`    // share of gaps inside one read; null: no lists
-	Held              bool        `json:"held"`
-	Broke             string      `json:"broke"` // which limit broke first; empty when held
+	Through           bool        `json:"through"`           // at least 98 % of requests were sent, and of events received
+	Held              bool        `json:"held"`              // through, and within all limits
+	Broke             string      `json:"broke"`             // which limit broke first; empty when held
+}
+
+// margin is how many times the offered load all limits have to hold. Below it and beyond,
+// what counts is that the load comes through.
+const margin = 2
+
+// nearly allows for the rounding of rates.
+const nearly = 0.99
+
+// Settle says what a ceiling amounts to for an offered load of so many requests per second:
+// the largest load tried that came through. Where twice the offered came through and nothing
+// as large held, it is the largest that held. Settle sets Ceiling, AtLeast and AtOffered.
+func (c *Calibration) Settle(requestsPS float64) {
+	c.Ceiling, c.AtLeast, c.AtOffered = nil, false, nil
+	var held, through *Point
+	least := math.Inf(1)
+	for i := range c.Points {
+		p := &c.Points[i]
+		if d := math.Abs(math.Log(p.Offered.RequestsPS / requestsPS)); d < least {
+			c.AtOffered, least = p, d
+		}
+		if p.Held {
+			held = p
+		}
+		if p.Through {
+			through = p
+		}
+	}
+	enough := func(p *Point) bool { return p != nil && p.Offered.RequestsPS >= margin*nearly*requestsPS }
+	if enough(through) && !enough(held) {
+		through = held
+	}
+	if through != nil {
+		c.Ceiling, c.AtLeast = &through.Sent, through == &c.Points[len(c.Points)-1]
+	}
 }

@@ -27,7 +27,7 @@ const (
 )
 
 // readmeLine is the pipeline as the README shows it.
-const readmeLine = `tracegen mooncake ` + archive + ` --speed 10 | replay --sim default --workers 2 | tee run.arrows | reduce | judge --slo 'ttft:p90<10s' --slo 'error_rate<5%' --short --accept-unproven`
+const readmeLine = `tracegen mooncake ` + archive + ` --speed 10 | replay --sim default --workers 2 | tee run.arrows | reduce | judge --slo 'ttft:p90<10s' --slo 'error_rate<5%' --short`
 
 // line is the same; it keeps its files in $OUT, the summary and the verdict too.
 var line = "set -o pipefail\n" + strings.NewReplacer(
@@ -62,7 +62,7 @@ func replayed(t *testing.T) string {
 			if pipeline.err == nil || cmd.ProcessState.ExitCode() != 4 {
 				break
 			}
-			why, _ := shell(bin, pipeline.dir, `judge "$OUT/run.arrows" --slo 'ttft:p90<10s' --slo 'error_rate<5%' --short --accept-unproven --format text | head -12`).CombinedOutput()
+			why, _ := shell(bin, pipeline.dir, `judge "$OUT/run.arrows" --slo 'ttft:p90<10s' --slo 'error_rate<5%' --short --format text | head -12`).CombinedOutput()
 			pipeline.stderr += string(why)
 		}
 	})
@@ -142,7 +142,7 @@ func TestPipelineCarriesTheWholePlan(t *testing.T) {
 
 func TestVerdictIsTheSameFromRunAndSummary(t *testing.T) {
 	dir := replayed(t)
-	const slo = ` --slo 'ttft:p90<10s' --slo 'error_rate<5%' --short --accept-unproven `
+	const slo = ` --slo 'ttft:p90<10s' --slo 'error_rate<5%' --short `
 	code, _, stderr := status(t, dir, `judge "$OUT/run.arrows"`+slo+`> "$OUT/a.json"`)
 	if code != 0 {
 		t.Fatalf("judge run.arrows: status %d; want 0\n%s", code, stderr)
@@ -205,12 +205,16 @@ func TestReadmeCommandsExitAsTheySay(t *testing.T) {
 // unwrap joins the lines of a wrapped command and squeezes its blanks.
 func unwrap(s string) string { return strings.Join(strings.Fields(s), " ") }
 
+// bare is a short run that was not calibrated, judged.
+const bare = `tracegen mooncake ` + archive + ` --speed 100 | replay --null --requests 50 --workers 1 --calibrate off --quiet | judge --short --format text`
+
 func TestWhyIsSaid(t *testing.T) {
 	dir := replayed(t)
 	for _, c := range []struct{ name, script, says string }{
-		{"missed SLO", `judge "$OUT/run.arrows" --slo 'ttft:p90<1us' --short --accept-unproven --format text`, "VALID (unproven"},
-		{"unproven not accepted", `judge "$OUT/run.arrows" --slo 'ttft:p90<10s' --short --format text`, "unproven"},
-		{"cut pipe", `head -c 100000 "$OUT/run.arrows" | reduce | judge --short --accept-unproven`, "truncated"},
+		{"missed SLO", `judge "$OUT/run.arrows" --slo 'ttft:p90<1us' --short --format text`, "VALID"},
+		{"unproven", bare + ` --accept-unproven`, "VALID (unproven"},
+		{"unproven not accepted", bare, "unproven"},
+		{"cut pipe", `head -c 100000 "$OUT/run.arrows" | reduce | judge --short`, "truncated"},
 		{"bad SLO", `judge "$OUT/run.arrows" --slo 'ttft:p9x<1s'`, "p9x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -228,7 +232,7 @@ func TestRowDeletedByPyarrowIsRefused(t *testing.T) {
 	if err := os.WriteFile(script, []byte(deleteRow), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	code, _, stderr := status(t, dir, fmt.Sprintf(`%s "$OUT/delete.py" "$OUT/run.arrows" "$OUT/less.arrows" && judge "$OUT/less.arrows" --short --accept-unproven`, python))
+	code, _, stderr := status(t, dir, fmt.Sprintf(`%s "$OUT/delete.py" "$OUT/run.arrows" "$OUT/less.arrows" && judge "$OUT/less.arrows" --short`, python))
 	if code != 3 || !strings.Contains(stderr, "less.arrows") {
 		t.Errorf("status %d, want 3 naming the file\n%s", code, stderr)
 	}

@@ -16,7 +16,7 @@ func (o *options) note() {
 		"workers": strconv.Itoa(o.workers), "warmup": o.warmup.String(), "grace": o.grace.String(), "spin": o.spin.String(), "nice": strconv.Itoa(o.nice),
 		"connect-timeout": o.connect.String(), "first-byte-timeout": o.firstByte.String(), "idle-timeout": o.idle.String(), "total-timeout": o.total.String(),
 		"chunks": o.chunks, "server-block": strconv.FormatInt(o.serverBlock, 10), "seed": strconv.FormatInt(o.seed, 10),
-		"timing": o.timing, "loop": onOff[o.loop],
+		"calibrate": o.calibration(), "timing": o.timing, "loop": onOff[o.loop],
 		"gomaxprocs": strconv.Itoa(workerProcs), "headers": headerNames(o.header),
 	}
 	if o.http2 {

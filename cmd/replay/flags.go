@@ -60,6 +60,8 @@ func flags() []ucli.Flag {
 		&ucli.DurationFlag{Name: "idle-timeout", Category: ofLimits, Value: 5 * time.Minute, Usage: "end an answer that is silent for `DURATION`; 0 never"},
 		&ucli.DurationFlag{Name: "total-timeout", Category: ofLimits, Value: time.Hour, Usage: "end a request `DURATION` after its dispatch; 0 never"},
 
+		&ucli.StringFlag{Name: "calibrate", Category: ofRun, Value: "5s", Usage: "before the load, find for about `DURATION` what this client can do with the run's payload; off leaves the headroom unproven"},
+		&ucli.StringFlag{Name: "calibration", Category: ofRun, Usage: "take the calibration of an earlier run, `FILE`, instead: same host, kernel, build, workers, engine and payload"},
 		&ucli.StringFlag{Name: "chunks", Category: ofRun, Value: "full", Usage: "keep the times of single token events: `full|off`"},
 		&ucli.Int64Flag{Name: "server-block", Category: ofRun, Value: 16, Usage: "assume a server cache with blocks of `N` tokens for expected_cached_tokens"},
 		&ucli.StringSliceFlag{Name: "label", Category: ofRun, Usage: "note `KEY=VALUE` in the run; may be repeated"},

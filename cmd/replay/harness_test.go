@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"hydrant/cmd/replay/internal/worker"
 	"hydrant/formats"
 	format "hydrant/formats/run"
 	"hydrant/formats/schedule"
@@ -27,8 +28,16 @@ import (
 // server that it forks.
 const asTool = "REPLAY_TEST_TOOL"
 
+// asQuick makes it leave out the calibrations that nobody asked for.
+const asQuick = "REPLAY_TEST_QUICK"
+
 func TestMain(m *testing.M) {
-	tool := func() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+	tool := func() {
+		if os.Getenv(asQuick) != "" {
+			os.Args = append(os.Args[:1], quick(os.Args[1:])...)
+		}
+		os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
 	if os.Getenv(asTool) != "" && filepath.Base(os.Args[0]) != "plan" {
 		tool()
 	}
@@ -37,9 +46,19 @@ func TestMain(m *testing.M) {
 		os.Setenv("GORACE", "atexit_sleep_ms=0")
 	}
 	testscript.Main(m, map[string]func(){
-		"replay": func() { os.Setenv(asTool, "1"); tool() },
+		"replay": func() { os.Setenv(asTool, "1"); os.Setenv(asQuick, "1"); tool() },
 		"plan":   writePlan,
 	})
+}
+
+// quick leaves the calibration out of a replay, which says nothing else of it.
+func quick(args []string) []string {
+	for _, a := range args {
+		if a == "serve" || a == worker.Arg || strings.HasPrefix(a, "--calibrat") {
+			return args
+		}
+	}
+	return append([]string{"--calibrate", "off"}, args...)
 }
 
 // writePlan is the command `plan N GAP` of the scripts: a schedule of N requests, one
@@ -132,7 +151,7 @@ func start(t *testing.T, stdin io.Reader, args ...string) *process {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
-	p := &process{Cmd: exec.CommandContext(ctx, exe, args...), t: t}
+	p := &process{Cmd: exec.CommandContext(ctx, exe, quick(args)...), t: t}
 	p.Env = append(os.Environ(), asTool+"=1")
 	p.Stdin, p.Stdout, p.Stderr = stdin, &p.out, &p.err
 	if err := p.Start(); err != nil {

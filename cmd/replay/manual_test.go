@@ -47,7 +47,7 @@ func TestTheManualRuns(t *testing.T) {
 		}
 		cmd := exec.Command("bash", "-o", "pipefail", "-c", strings.ReplaceAll(command, "http://localhost:8000", url))
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "API_KEY=none")
+		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "API_KEY=none", asQuick+"=1")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", command, err, out)
 		}
@@ -64,7 +64,7 @@ func TestFlagsAndTheirPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	var source []byte
-	for _, name := range []string{"options.go", "engine.go", "timing.go", "slow.go", "replay.go"} {
+	for _, name := range []string{"options.go", "engine.go", "timing.go", "slow.go", "calibrate.go", "replay.go"} {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -57,6 +57,9 @@ type options struct {
 	ramp        time.Duration
 	loop        bool
 
+	calibrate time.Duration // 0: off
+	reuse     string        // the run whose calibration is taken; "": none
+
 	workers  int
 	requests int64
 	duration time.Duration
@@ -102,7 +105,7 @@ func parse(c *ucli.Context) (*options, error) {
 	if o.quiet && o.shown {
 		return nil, cli.Usagef("--progress: cannot stand beside --quiet")
 	}
-	for _, step := range []func(*ucli.Context) error{o.parseTarget, o.parseEngine, o.parseRequest, o.parseLoad, o.parseTiming, o.parseSlow, o.parseLimits, o.parseAbout} {
+	for _, step := range []func(*ucli.Context) error{o.parseTarget, o.parseEngine, o.parseRequest, o.parseLoad, o.parseTiming, o.parseSlow, o.parseLimits, o.parseAbout, o.parseCalibration} {
 		if err := step(c); err != nil {
 			return nil, err
 		}

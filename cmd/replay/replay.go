@@ -47,14 +47,15 @@ func action(c *ucli.Context) (err error) {
 		}
 		defer tape.Close()
 		source, again = tape, func() (*schedule.Reader, error) {
-			r, err := tape.Rewind()
+			rewound, err := tape.Rewind()
 			if err != nil {
 				return nil, err
 			}
-			return openSchedule(context.WithoutCancel(ctx), r, pipe.Place(o.input))
+			r, _, err := openSchedule(context.WithoutCancel(ctx), rewound, pipe.Place(o.input))
+			return r, err
 		}
 	}
-	reader, err := openSchedule(ctx, source, pipe.Place(o.input))
+	reader, plain, err := openSchedule(ctx, source, pipe.Place(o.input))
 	if err != nil {
 		return err
 	}
@@ -94,17 +95,21 @@ func action(c *ucli.Context) (err error) {
 	if err := o.checkLimits(warn); err != nil {
 		return err
 	}
-	return o.drive(ctx, c, reader, again, exe, found, warn)
+	ceiling, err := o.ceiling(ctx, plain, exe, stderr, warn)
+	if err != nil {
+		return err
+	}
+	return o.drive(ctx, c, reader, again, exe, found, ceiling, warn)
 }
 
 // drive replays with everything in place, and says how it went.
-func (o *options) drive(ctx context.Context, c *ucli.Context, reader *schedule.Reader, again drive.Again, exe string, found *preflight.Findings, warn func(string, ...any)) error {
+func (o *options) drive(ctx context.Context, c *ucli.Context, reader *schedule.Reader, again drive.Again, exe string, found *preflight.Findings, ceiling *format.Calibration, warn func(string, ...any)) error {
 	stderr := cli.Stderr(c)
 	out := &output{ctx: ctx, o: o, stdout: cli.Stdout(c)}
 	line := &progress.Line{W: stderr, Terminal: cli.IsTerminal(stderr), Workers: o.workers, Slowed: o.slowed()}
 	d := drive.Options{
 		Schedule: reader, Again: again, Executable: exe, Workers: o.workers, Setup: o.setup(found.Model), Requests: o.requests, ServerBlock: o.serverBlock, Grace: o.grace,
-		Header: o.runHeader(reader.HeaderJSON(), found), Open: out.open, Spool: out.spool,
+		Header: o.runHeader(reader.HeaderJSON(), found), Open: out.open, Spool: out.spool, Calibration: ceiling,
 	}
 	if !o.quiet {
 		d.Notice = func(text string) { line.Done(); fmt.Fprintf(stderr, "replay: %s\n", text) }
@@ -163,13 +168,15 @@ func (o *options) runHeader(schedule []byte, found *preflight.Findings) format.H
 	}
 	return format.Header{Build: cli.Build(), Schedule: schedule, Target: targets, Endpoint: o.endpoint, Model: found.Model, Server: found.Server,
 		Streaming: o.stream, Engine: o.engine, Prompt: o.prompt, Timing: o.timing, Flags: o.effective, Seed: o.seed, Workers: o.workers, WorkerProcs: workerProcs,
-		ChunkLists: o.chunks, WarmupNS: int64(o.warmup), RampNS: int64(o.ramp), Calibration: "off", Host: host.Facts(), Labels: o.labels, ServerConfig: o.config, Injected: o.injected()}
+		ChunkLists: o.chunks, WarmupNS: int64(o.warmup), RampNS: int64(o.ramp), Calibration: o.calibration(), Host: host.Facts(), Labels: o.labels, ServerConfig: o.config, Injected: o.injected()}
 }
 
-// openSchedule reads the header; a signal ends the wait for it.
-func openSchedule(ctx context.Context, in io.Reader, place string) (*schedule.Reader, error) {
+// openSchedule reads the header; a signal ends the wait for it. The plain text can be looked
+// at from its start until it is let go.
+func openSchedule(ctx context.Context, in io.Reader, place string) (*schedule.Reader, *head, error) {
 	type opened struct {
 		r   *schedule.Reader
+		h   *head
 		err error
 	}
 	done := make(chan opened, 1)
@@ -180,16 +187,17 @@ func openSchedule(ctx context.Context, in io.Reader, place string) (*schedule.Re
 			if err != nil {
 				return pipe.At(place, err)
 			}
-			o.r, err = schedule.NewReader(plain, place)
+			o.h = &head{in: plain}
+			o.r, err = schedule.NewReader(o.h, place)
 			return err
 		})
 		done <- o
 	}()
 	select {
 	case o := <-done:
-		return o.r, o.err
+		return o.r, o.h, o.err
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return nil, nil, context.Cause(ctx)
 	}
 }
 

@@ -39,7 +39,7 @@ func (b *bench) send(cpus string, args ...any) (name string, rss int64, err erro
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	name = filepath.Join(b.tmp, "run.arrows")
-	cmd := b.command(ctx, cpus, filepath.Join(b.bin, "replay"), append([]any{"--quiet", "-o", name}, args...)...)
+	cmd := b.command(ctx, cpus, filepath.Join(b.bin, "replay"), append([]any{"--quiet", "--calibrate", "off", "-o", name}, args...)...)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {

@@ -5,6 +5,7 @@ package progress
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,6 +110,7 @@ func Block(s Summary) string {
 		if r.CPUPerEvent > 0 {
 			fmt.Fprintf(&b, ", %s µs per token event", figure(float64(r.CPUPerEvent)/float64(time.Microsecond)))
 		}
+		b.WriteString(ceiling(r))
 		b.WriteString("\n")
 	}
 	name := s.Output
@@ -121,6 +123,32 @@ func Block(s Summary) string {
 	}
 	b.WriteString("\n")
 	return b.String()
+}
+
+// ceiling says how far the load was from what the client can do, "" when that is unknown.
+func ceiling(r *drive.Result) string {
+	c := r.Calibration
+	if c == nil || c.Ceiling == nil {
+		return ""
+	}
+	least, against := math.Inf(1), "offered"
+	if o := c.Offered; o != nil {
+		for _, d := range [][2]float64{{c.Ceiling.RequestsPS, o.RequestsPS}, {c.Ceiling.EventsPS, o.EventsPS}, {c.Ceiling.BytesPS, o.BytesPS}} {
+			if d[1] > 0 {
+				least = min(least, d[0]/d[1])
+			}
+		}
+	} else if r.Sent > 0 && r.Duration > 0 {
+		least, against = c.Ceiling.RequestsPS*r.Duration.Seconds()/float64(r.Sent), "sent"
+	}
+	if math.IsInf(least, 1) {
+		return ""
+	}
+	word := "ceiling "
+	if c.AtLeast {
+		word = "ceiling at least "
+	}
+	return " · " + word + figure(least) + " x " + against
 }
 
 func short(sum string) string {

@@ -1,6 +1,7 @@
 package pace
 
 import (
+	"runtime"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -68,5 +69,38 @@ func TestQueueOnTheRealClock(t *testing.T) {
 	got := <-done
 	if len(got) != 3 || got[0] != t0-1 || got[1] != t0+10_000_000 {
 		t.Errorf("released %v; want the late one, then in order", got)
+	}
+}
+
+// A pinned thread comes before the others, as far as the system grants it.
+func TestPinPrefersItsThread(t *testing.T) {
+	type answer struct {
+		before, after int
+		granted       bool
+	}
+	got := make(chan answer)
+	niceness := func() int {
+		p, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+		if err != nil {
+			t.Error(err)
+		}
+		return 20 - p // what the system call gives
+	}
+	go func() {
+		var a answer
+		runtime.LockOSThread()
+		a.granted = unix.Setpriority(unix.PRIO_PROCESS, 0, -1-preferred) == nil && unix.Setpriority(unix.PRIO_PROCESS, 0, -1) == nil
+		a.before = niceness()
+		Pin()
+		a.after = niceness()
+		got <- a
+	}()
+	a := <-got
+	want := a.before
+	if a.granted {
+		want = -1 - preferred
+	}
+	if a.after != want {
+		t.Errorf("niceness %d from %d on; want %d", a.after, a.before, want)
 	}
 }

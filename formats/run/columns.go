@@ -104,7 +104,7 @@ var ClientColumns = [...]ipc.Column[Client]{
 	v1("gc_pause_ns", ipc.Int64, "ns", "time in stop-the-world pauses, increase", "not known", func(c *Client) any { return &c.GCPauseNS }),
 	v1("gc_pause_max_ns", ipc.Int64, "ns", "longest stop-the-world pause of the interval", "not known", func(c *Client) any { return &c.GCPauseMaxNS }),
 	v1("sched_latency_p99_ns", ipc.Int64, "ns", "p99 of the time goroutines waited to run", "not known", func(c *Client) any { return &c.SchedLatencyP99NS }),
-	v1("hiccup_goroutine_p999_ns", ipc.Int64, "ns", "p99.9 lateness of a goroutine: that on the thread behind a yield, and each tenth time one that it wakes", "no probe", func(c *Client) any { return &c.HiccupGoroutineP999NS }),
+	v1("hiccup_goroutine_p999_ns", ipc.Int64, "ns", "p99.9 lateness of a goroutine: that on the thread behind a yield, and each twentieth time one that it wakes", "no probe", func(c *Client) any { return &c.HiccupGoroutineP999NS }),
 	v1("hiccup_thread_p999_ns", ipc.Int64, "ns", "p99.9 lateness of a sleeping thread", "no probe", func(c *Client) any { return &c.HiccupThreadP999NS }),
 	v1("dispatched", ipc.Int64, "", "requests dispatched, increase", "not known", func(c *Client) any { return &c.Dispatched }),
 	v1("in_flight", ipc.Int64, "", "requests dispatched and not ended", "not known", func(c *Client) any { return &c.InFlight }),

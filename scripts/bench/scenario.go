@@ -62,6 +62,7 @@ var scenarios = []*scenario{
 	lengths,
 	idle,
 	scale,
+	telemetry,
 	silent,
 	freeze,
 	million,

@@ -19,8 +19,8 @@ func probePhase() int64 { return int64(os.Getpid()) * 1_618_034 % int64(probePer
 
 // handOver is how often the thread also wakes a goroutine that another thread has to take:
 // each time costs a worker that is idle 70 µs of CPU, since the runtime wakes several threads
-// to look for work. A yield of the goroutine on the thread costs 10.
-const handOver = 10
+// to look for work. A yield of the goroutine on the thread costs far less.
+const handOver = 20
 
 // probe measures how late its waits for absolute instants end: a sleeping thread shows the
 // system alone, a goroutine the system and the Go scheduler together. That is the goroutine

@@ -26,6 +26,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"hydrant/cmd/reduce/internal/aiperf"
 	"hydrant/cmd/reduce/internal/cells"
 	"hydrant/cmd/reduce/internal/table"
 	"hydrant/formats"
@@ -75,7 +76,7 @@ func app() *ucli.App {
 			&ucli.StringFlag{Name: "format", Category: categoryTable, Value: "auto", Usage: "write `FORMAT`: auto (a table on a terminal, else json), " + formList()},
 			&ucli.StringFlag{Name: "percentiles", Category: categoryTable, Value: "p50,p90,p99,p99.9", Usage: "show `LIST` in the table, from p1 p5 p10 p25 p50 p75 p90 p95 p99 p99.9"},
 			&ucli.StringFlag{Name: "columns", Category: categoryTable, Usage: "`on` or off: keep the per-request columns that judge needs", DefaultText: "on up to 1,000,000 requests"},
-		}, cli.Flags("slo", "slo-file", "output", "timeout")...),
+		}, cli.Flags("slo", "slo-file", "output", "timeout", "force")...),
 		Description: description,
 		Action:      reduce,
 	}
@@ -91,7 +92,11 @@ type options struct {
 	fold    fold.Options
 	form    *form
 	screen  bool // the output is a terminal
-	view    table.Options
+	force   bool // it may be given binary output
+
+	export   *aiperf.Export // of the formats that need it
+	gathered bool           // the rows of a run were seen
+	view     table.Options
 }
 
 func parse(c *ucli.Context) (o options, err error) {
@@ -138,7 +143,10 @@ func parse(c *ucli.Context) (o options, err error) {
 	if o.form, err = parseForm(c.String("format"), toTerminal); err != nil {
 		return o, err
 	}
-	o.screen = toTerminal
+	o.screen, o.force = toTerminal, c.Bool("force")
+	if o.form.gather != nil && !o.form.binary && o.fold.Window != nil {
+		return o, cli.WithHint(cli.Usagef("--window: AIPerf's files have no window"), "--warmup leaves the beginning out")
+	}
 	o.view.Bold = toTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	if c.IsSet("percentiles") && !o.form.levels {
 		return o, cli.WithHint(cli.Usagef("--percentiles: the output is %s, which has all of them", o.form.name), "--format table writes the table here too")
@@ -224,11 +232,19 @@ func reduce(c *ucli.Context) (err error) {
 	}
 	// The output is opened before the work, so that a name that cannot be written
 	// is known before a long read.
-	out, err := pipe.Create(ctx, o.output, cli.Stdout(c), pipe.Options{Timeout: o.timeout})
+	out, err := pipe.Create(ctx, o.output, cli.Stdout(c), pipe.Options{Timeout: o.timeout, Binary: o.form.binary, Force: o.force})
 	if err != nil {
 		return err
 	}
 	defer func() { err = out.Finish(err) }()
+	if o.form.gather != nil {
+		if err := o.form.gather(out, &o); err != nil {
+			return err
+		}
+		if o.export != nil {
+			defer o.export.Close()
+		}
+	}
 	s, err := fold.Run(ctx, inputs, o.fold)
 	var cut *formats.TruncatedError
 	if errors.As(err, &cut) && cut.Help == "" {
@@ -236,6 +252,12 @@ func reduce(c *ucli.Context) (err error) {
 	}
 	if err != nil {
 		return err
+	}
+	if o.form.gather != nil && !o.gathered && s.Plan.Rows > 0 {
+		return &formats.SyntaxError{Place: inputs[0].Name, What: "kind", Got: "a summary", Want: "a run: format " + o.form.name + " is made of its rows"}
+	}
+	if o.form.write == nil {
+		return nil
 	}
 	if !o.screen || o.form.levels {
 		return o.form.write(out, s, &o)

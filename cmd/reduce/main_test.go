@@ -113,15 +113,21 @@ func mkrun(args []string) error {
 		r := rand.New(rand.NewPCG(*shuffle, 0))
 		r.Shuffle(*n, func(i, j int) { all[i], all[j] = all[j], all[i] })
 	}
+	return writeRun(fs.Arg(0), all, *schedule, *status)
+}
+
+// writeRun writes rows that are due within a second per 20 of them, with a client table.
+func writeRun(name string, all []rows.Request, schedule int, status string) error {
+	n := len(all)
 	var clients []rows.Client
-	for s := range int64(*n/20 + 2) {
+	for s := range int64(n/20 + 2) {
 		for w := range int64(2) {
 			clients = append(clients, rows.Client{TNS: (s + 1) * second, Worker: w, PID: 10 + w, IntervalNS: some(second), CPUUserNS: some(40 * ms), CPUSystemNS: some(10 * ms),
 				RunqueueWaitNS: some(2 * ms), Timeslices: some(100), TokenEvents: some(50), InFlight: some(1)})
 		}
 	}
 	var out bytes.Buffer
-	w, err := rows.NewWriter(&out, rows.Header{Build: "test", Schedule: json.RawMessage(fmt.Sprintf(`{"seed":%d}`, *schedule)), Endpoint: "chat", Model: "m", Streaming: true,
+	w, err := rows.NewWriter(&out, rows.Header{Build: "test", Schedule: json.RawMessage(fmt.Sprintf(`{"seed":%d}`, schedule)), Endpoint: "chat", Model: "m", Streaming: true,
 		Timing: "schedule", Workers: 2, Host: rows.Host{BootID: "boot", CPUs: 2, CPUsAllowed: 2}, Epoch: rows.Epoch{MonotonicNS: mono, WallNS: wall}}, nil)
 	if err != nil {
 		return err
@@ -142,10 +148,10 @@ func mkrun(args []string) error {
 	if err := w.Client(clients); err != nil {
 		return err
 	}
-	if err := w.Close(rows.End{Status: *status, Planned: int64(*n), Detail: rows.Detail{Reason: map[bool]string{true: "worker 1 died"}[*status == rows.Failed]}}); err != nil {
+	if err := w.Close(rows.End{Status: status, Planned: int64(n), Detail: rows.Detail{Reason: map[bool]string{true: "worker 1 died"}[status == rows.Failed]}}); err != nil {
 		return err
 	}
-	return os.WriteFile(fs.Arg(0), out.Bytes(), 0o644)
+	return os.WriteFile(name, out.Bytes(), 0o644)
 }
 
 // mkgpu writes a gpu stream of one device at 200 W, around the run.
@@ -172,7 +178,7 @@ func TestCommandLineIsDeclaredWell(t *testing.T) {
 	for _, fault := range cli.Audit(app()) {
 		t.Error(fault)
 	}
-	shared := &ucli.App{Name: "the other tools", Flags: cli.Flags("slo", "slo-file", "output", "timeout")}
+	shared := &ucli.App{Name: "the other tools", Flags: cli.Flags("slo", "slo-file", "output", "timeout", "force")}
 	for _, fault := range cli.Same(app(), shared) {
 		t.Error(fault)
 	}

@@ -15,6 +15,7 @@ import (
 	"slices"
 
 	"hydrant/formats"
+	"hydrant/formats/rows"
 	"hydrant/formats/run"
 	"hydrant/formats/summary"
 	"hydrant/internal/slo"
@@ -41,6 +42,10 @@ type Options struct {
 	// of its part. Both are valid until it returns, and calls do not overlap. Its error
 	// ends the fold.
 	Row func(h *run.Header, q *run.Request) error
+
+	// Table, when set, is handed the table of per-request metrics once all inputs have
+	// been read. It is valid until Table returns, whose error ends the fold.
+	Table func(s rows.Source) error
 }
 
 // DefaultMaxColumns is the number of requests up to which a summary carries columns.
@@ -114,6 +119,11 @@ func Run(ctx context.Context, inputs []Input, o Options) (*summary.Summary, erro
 			if err := f.readGPU(ctx, in); err != nil {
 				return nil, err
 			}
+		}
+	}
+	if f.o.Table != nil {
+		if err := f.o.Table(f.rowTable()); err != nil {
+			return nil, err
 		}
 	}
 	return f.summary()

@@ -123,10 +123,10 @@ func (f *fold) rates(w *flow) {
 	}
 	span := math.NaN()
 	if okRows > 0 && last > first {
-		span = float64(last-first) / second
+		span = float64(last - first)
 	}
-	s.set("span_rps", float64(okRows)/span, okRows, "no ok rows with tokens")
-	s.set("span_out_tps", float64(okTokens)/span, okRows, "no ok rows with tokens")
+	s.set("span_rps", float64(okRows)*second/span, okRows, "no ok rows with tokens")
+	s.set("span_out_tps", float64(okTokens)*second/span, okRows, "no ok rows with tokens")
 }
 
 // shares sets one share per outcome.

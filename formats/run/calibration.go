@@ -77,7 +77,7 @@ type Point struct {
 	CPUPerEventNS     *float64    `json:"cpu_per_event_ns"`  // of all workers; null: no event
 	Kappa             *float64    `json:"kappa"`             // segments per read; null: not counted
 	SameReadGaps      *float64    `json:"same_read_gaps"`    // share of gaps inside one read; null: no lists
-	Through           bool        `json:"through"`           // at least 98 % of requests were sent, and of events received
+	Through           bool        `json:"through"`           // at least 98 % of requests were sent and of events received, and the client was not behind
 	Held              bool        `json:"held"`              // through, and within all limits
 	Broke             string      `json:"broke"`             // which limit broke first; empty when held
 }

@@ -21,6 +21,7 @@ const (
 	mostHiccup  = 2 * time.Millisecond  // p99.9
 	mostDelay   = 2 * time.Millisecond  // of reads, p99
 	mostKappa   = 0.05                  // above that of the smallest load
+	mostMerged  = 0.5                   // likewise: beyond it reads are merged since the client is behind
 	slackEvents = 10 * time.Millisecond // of the events of a window, that may fall beside it
 )
 
@@ -165,7 +166,7 @@ func (s *seen) point(p step, d due, kappa *float64) run.Point {
 	}
 	missing := pt.Offered.EventsPS - received
 	slack := max(pt.Offered.EventsPS*(1-leastEvents), (pt.Offered.EventsPS*slackEvents.Seconds()+2)/window)
-	pt.Through = pt.SentShare >= leastSent && missing <= slack
+	pt.Through = pt.SentShare >= leastSent && missing <= slack && !merges(&pt, kappa, mostMerged)
 	pt.Broke = broke(&pt, kappa)
 	pt.Held = pt.Broke == ""
 	return pt
@@ -183,7 +184,7 @@ func broke(p *run.Point, kappa *float64) string {
 		return "hiccup_thread"
 	case over(p.HiccupGoroutineNS, mostHiccup):
 		return "hiccup_goroutine"
-	case p.Kappa != nil && kappa != nil && *p.Kappa-*kappa > mostKappa:
+	case merges(p, kappa, mostKappa):
 		return "kappa"
 	case over(p.ReadDelayP99NS, mostDelay):
 		return "read_delay"
@@ -191,6 +192,11 @@ func broke(p *run.Point, kappa *float64) string {
 		return "events"
 	}
 	return ""
+}
+
+// merges reports whether reads held so many more segments than those of the smallest load.
+func merges(p *run.Point, kappa *float64, more float64) bool {
+	return p.Kappa != nil && kappa != nil && *p.Kappa-*kappa > more
 }
 
 // perRequest returns the bytes of a mean request, perEvent those of the answers for each

@@ -45,6 +45,7 @@ func TestPoint(t *testing.T) {
 		{"read_delay", true, func(s *seen) { each(s, 3, func(c *run.Client) { c.ReadDelayP99NS = formats.Some(2_000_001) }) }},
 		{"", true, func(s *seen) { each(s, 5, func(c *run.Client) { c.ReadDelayP99NS = formats.Int{} }) }},
 		{"kappa", true, func(s *seen) { s.reads = 4700 }},
+		{"kappa", false, func(s *seen) { s.reads = 3300 }},
 		{"events", false, func(s *seen) { each(s, 5, func(c *run.Client) { c.TokenEvents = formats.Some(400) }) }},
 	} {
 		s := healthy(p)

@@ -53,7 +53,7 @@ func Judge(in Input) (*verdict.Verdict, error) {
 	}
 	if v.Harness == verdict.Invalid {
 		v.AFortiori = s.aFortiori(v)
-		v.Cause = firstCause(checks)
+		v.Cause = firstCause(checks, s.asap)
 	}
 	if d3 := s.check("D3"); d3.Status == verdict.Bad && !isUnproven(d3) {
 		unstable(v)
@@ -212,14 +212,21 @@ func exit(v *verdict.Verdict) int {
 
 // causal orders the checks by what causes what, so that the first BAD one is named.
 // Headroom is a margin: faults that were observed come before it. A cap that delayed
-// rows makes them late as well, so B6 comes before B2 then.
+// rows makes them late as well, so B6 comes before B2 then. Under --timing asap requests
+// come when answers go, so a client that is slow to read is slow to send: B1 comes after
+// C7.
 var causal = [...]string{"A1", "A2", "A3", "A4", "C4", "C3", "C5", "C2", "B2", "B3", "B4", "B6", "B1", "C6", "C7", "C1", "C8"}
 
 // firstCause names the earliest BAD check in causal order; those that are BAD for
 // want of evidence only when nothing was observed to be wrong.
-func firstCause(checks []verdict.Check) *verdict.Cause {
+func firstCause(checks []verdict.Check, asap bool) *verdict.Cause {
 	var missing []string
-	for _, id := range append(causal[:], "C11") { // C11 only counts where --evidence asks for it
+	order := append(slices.Clone(causal[:]), "C11") // C11 only counts where --evidence asks for it
+	if asap {
+		order = slices.DeleteFunc(order, func(id string) bool { return id == "B1" })
+		order = slices.Insert(order, slices.Index(order, "C7")+1, "B1")
+	}
+	for _, id := range order {
 		if t := capTerm(checks); id == "B2" && t != nil {
 			return &verdict.Cause{Check: "B6", Text: "a cap (--concurrency, --sessions) delayed requests in " + Figure(*t.Value, t.Unit) + " seconds",
 				Hint: "raise the cap or lower the rate; where the cap is meant, a closed loop is --closed N"}

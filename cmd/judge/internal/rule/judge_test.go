@@ -125,6 +125,16 @@ func TestFirstCauseIsTheEarliestInCausalOrder(t *testing.T) {
 		t.Errorf("cause %+v; want B6 by the cap", v.Cause)
 	}
 	in = sample()
+	in.set("sent_share", 0.9)     // B1, because of
+	in.set("recv_delay_p99", 9e6) // C7, where requests come when answers go
+	if v := judge(t, in); v.Cause.Check != "B1" {
+		t.Errorf("cause %+v; want B1: the plan had its own times", v.Cause)
+	}
+	in.part(func(h *run.Header, _ *run.Detail, _ *summary.PartEnd) { h.Timing = "asap" })
+	if v := judge(t, in); v.Cause.Check != "C7" {
+		t.Errorf("cause %+v; want C7 under --timing asap", v.Cause)
+	}
+	in = sample()
 	in.Options.AcceptUnproven = false
 	in.forget("cpu_share")
 	in.forget("clock_drift_ns")

@@ -9,6 +9,7 @@
 //	reduce run.arrows
 //	reduce run.arrows gpu.arrows -o run.summary.json
 //	reduce run.arrows --slo 'ttft:p99<500ms' --slo 'tpot:p90<60ms'
+//	reduce run.arrows --format parquet -o requests.parquet
 //	replay --url http://127.0.0.1:8000 day.sched.zst | tee run.arrows | reduce | judge
 //
 // Memory is constant but for 400 bytes per request, and 208 per worker and second.

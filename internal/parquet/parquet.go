@@ -25,7 +25,7 @@ const groupRows = 1 << 17
 
 // Writer writes rows of one table. One goroutine owns it.
 type Writer struct {
-	w   *pq.Writer
+	w   *pq.GenericWriter[any]
 	row pq.Row
 }
 
@@ -47,7 +47,7 @@ func NewWriter(w io.Writer, cols []Column, meta map[string]string) *Writer {
 	for _, k := range slices.Sorted(maps.Keys(meta)) {
 		options = append(options, pq.KeyValueMetadata(k, meta[k]))
 	}
-	return &Writer{w: pq.NewWriter(w, options...), row: make(pq.Row, len(cols))}
+	return &Writer{w: pq.NewGenericWriter[any](w, options...), row: make(pq.Row, len(cols))}
 }
 
 // Int sets column i of the current row.

@@ -74,6 +74,9 @@ func app() *ucli.App {
 		Flags: append([]ucli.Flag{
 			&ucli.DurationFlag{Name: "warmup", Category: categoryWindow, Usage: "leave out the first `DURATION` of the load, at least", DefaultText: "as the run's header says"},
 			&ucli.StringFlag{Name: "window", Category: categoryWindow, Usage: "use `FROM:TO` after the first planned request, as 1m:5m, :10m or 30s:, in place of the steady window; it ends with the load at the latest", DefaultText: "from the end of the warm-up"},
+			&ucli.StringFlag{Name: "by", Category: categoryWindow, Usage: "reduce the rows by the values of `KEYS` too, some of " + groupKeys()},
+			&ucli.DurationFlag{Name: "slice", Category: categoryWindow, Usage: "cut the load into slices of `DURATION`, whole seconds, for the series over time", DefaultText: "about 100 slices"},
+			&ucli.BoolFlag{Name: "partial", Category: categoryWindow, Usage: "compute from what is whole of a truncated run; every figure says that it is partial"},
 			&ucli.StringFlag{Name: "format", Category: categoryTable, Value: "auto", Usage: "write `FORMAT`: auto (a table on a terminal, else json), " + formList()},
 			&ucli.StringFlag{Name: "percentiles", Category: categoryTable, Value: "p50,p90,p99,p99.9", Usage: "show `LIST` in the table, from p1 p5 p10 p25 p50 p75 p90 p95 p99 p99.9"},
 			&ucli.StringFlag{Name: "columns", Category: categoryTable, Usage: "`on` or off: keep the per-request columns that judge needs", DefaultText: "on up to 1,000,000 requests"},
@@ -128,6 +131,17 @@ func parse(c *ucli.Context) (o options, err error) {
 			return o, err
 		}
 	}
+	if o.fold.By, err = parseBy(c.String("by"), c.IsSet("by")); err != nil {
+		return o, err
+	}
+	if c.IsSet("slice") {
+		d := c.Duration("slice")
+		if d < time.Second || d%time.Second != 0 || d > fold.MaxSpanNS {
+			return o, cli.Usagef("--slice: got %q, want whole seconds from 1s to %v", d, time.Duration(fold.MaxSpanNS))
+		}
+		o.fold.SliceNS = int64(d)
+	}
+	o.fold.Partial = c.Bool("partial")
 	switch v := c.String("columns"); v {
 	case "":
 		if c.IsSet("columns") {

@@ -35,7 +35,7 @@ func (s *Summary) check(place string) error {
 	c.must(w.ToNS >= w.FromNS, "window.to_ns", w.ToNS, "at least from_ns")
 	c.must(w.LoadTo >= w.LoadFrom, "window.load_to_ns", w.LoadTo, "at least load_from_ns")
 	s.checkPlan(c)
-	s.checkMetrics(c)
+	checkMetrics(c, "", s.Metrics)
 	ids := map[string]bool{}
 	for i, x := range s.Scalars {
 		c.once(ids, "scalars", x.ID)
@@ -46,6 +46,7 @@ func (s *Summary) check(place string) error {
 		c.once(ids, "series", x.ID)
 		c.must(x.StepNS > 0, fmt.Sprintf("series[%d].step_ns", i), x.StepNS, "more than 0")
 	}
+	s.checkGroups(c)
 	if e := s.Columns; e != nil {
 		c.must(e.Rows >= 0 && e.Rows <= MaxRows, "columns.rows", e.Rows, "0 to %d", MaxRows)
 		c.must(e.Rows == s.Plan.Rows, "columns.rows", e.Rows, "%d, as plan.rows", s.Plan.Rows)
@@ -86,12 +87,33 @@ func (s *Summary) checkPlan(c *checker) {
 	c.must(told == clientRows, "clients", fmt.Sprintf("%d rows", told), "%d, as the parts state", clientRows)
 }
 
-// checkMetrics looks at each distribution by itself.
-func (s *Summary) checkMetrics(c *checker) {
+// checkGroups compares each group with itself: together they are the rows.
+func (s *Summary) checkGroups(c *checker) {
+	var rows, inWindow int64
 	seen := map[string]bool{}
-	for i, m := range s.Metrics {
-		c.once(seen, "metrics", m.ID+" "+m.Side+" "+m.Population)
-		at := fmt.Sprintf("metrics[%d].", i)
+	for i, g := range s.Groups {
+		at := fmt.Sprintf("groups[%d].", i)
+		c.must(len(g.Keys) > 0, at+"keys", "none", "at least one")
+		c.once(seen, "groups", fmt.Sprintf("%q", g.Keys))
+		var n, in int64
+		for _, o := range g.Outcomes {
+			n, in = n+o.N, in+o.InWindow
+		}
+		c.must(n == g.Rows && in == g.InWindow, at+"outcomes", fmt.Sprintf("%d rows, %d in the window", n, in), "%d and %d", g.Rows, g.InWindow)
+		rows, inWindow = rows+g.Rows, inWindow+g.InWindow
+		checkMetrics(c, at, g.Metrics)
+	}
+	if len(s.Groups) > 0 {
+		c.must(rows == s.Plan.Rows && inWindow == s.Plan.InWindow, "groups", fmt.Sprintf("%d rows, %d in the window", rows, inWindow), "%d and %d, as plan", s.Plan.Rows, s.Plan.InWindow)
+	}
+}
+
+// checkMetrics looks at each distribution by itself.
+func checkMetrics(c *checker, place string, metrics []Metric) {
+	seen := map[string]bool{}
+	for i, m := range metrics {
+		c.once(seen, place+"metrics", m.ID+" "+m.Side+" "+m.Population)
+		at := fmt.Sprintf("%smetrics[%d].", place, i)
 		c.must(m.N >= 0 && m.Nulls >= 0, at+"n", min(m.N, m.Nulls), "at least 0")
 		c.must(m.Min.Or(0) <= m.Max.Or(m.Min.Or(0)), at+"min", m.Min, "at most max, %s", m.Max)
 		before := Percentile{}

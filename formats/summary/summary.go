@@ -25,6 +25,7 @@ type Summary struct {
 	Format     string           `json:"format"`
 	Version    int              `json:"version"`
 	Build      string           `json:"build"`
+	Partial    bool             `json:"partial,omitempty"` // a run was not read to its end; every figure says so
 	Inputs     []Input          `json:"inputs"`
 	Parts      []Part           `json:"parts"` // one per uninterrupted part of a run
 	Window     Window           `json:"window"`
@@ -33,7 +34,8 @@ type Summary struct {
 	Objectives []string         `json:"objectives,omitempty"` // what a good request meets; absent when none was given
 	Metrics    []Metric         `json:"metrics"`              // distributions, sorted by (id, side)
 	Scalars    []Scalar         `json:"scalars"`              // sorted by id
-	Series     []Series         `json:"series"`               // per second of the load, for steadiness and batch means
+	Series     []Series         `json:"series"`               // per second of the load, for steadiness and batch means; per slice, for people
+	Groups     []Group          `json:"groups,omitempty"`     // the rows of the window by the keys that were asked for
 	Clients    []Client         `json:"clients"`              // per worker
 	GPUs       []GPU            `json:"gpus"`                 // per device
 	GPUNote    string           `json:"gpu_note"`             // why there are none
@@ -142,6 +144,24 @@ type Scalar struct {
 	Definition string   `json:"definition"`
 	Reason     string   `json:"reason,omitempty"`
 	Evidence   string   `json:"evidence,omitempty"` // where to look: worker, second
+}
+
+// Group is the rows that agree on the values of all keys, such as a class.
+type Group struct {
+	Keys     []Key     `json:"keys"` // in the order asked for
+	Rows     int64     `json:"rows"` // inside the window or not
+	InWindow int64     `json:"in_window"`
+	Outcomes []Outcome `json:"outcomes"` // every outcome, zeros included
+	Metrics  []Metric  `json:"metrics"`  // distributions over requests, gaps and tokens, sorted by (id, side)
+	Scalars  []Scalar  `json:"scalars"`  // rates and shares, sorted by id
+	Sketches []Sketch  `json:"sketches"`
+}
+
+// Key is a column and the value that the rows of a group have there; text that is
+// empty or not known is "".
+type Key struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // Series is one value per step from FromNS on; null where nothing was measured.

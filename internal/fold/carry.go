@@ -152,7 +152,8 @@ func (c *client) row(offset int64) run.Client {
 
 // told is what a summary says of a part whose rows it carries.
 type told struct {
-	place  string
+	place  string // of the summary
+	file   string // of the part
 	header json.RawMessage
 	end    summary.PartEnd
 }
@@ -164,7 +165,7 @@ func (t *told) fit(q *part) error {
 	if json.Unmarshal(t.header, &h) != nil || q.header.Epoch != h.Epoch || q.end.Planned != t.end.Planned || q.end.Status != t.end.Status || q.end.RequestsRows != t.end.RequestsRows || q.end.ClientRows != t.end.ClientRows {
 		return &formats.SyntaxError{Place: t.place, What: "rows", Got: "another run", Want: "the rows of the parts that the summary states", Help: "reduce the run again"}
 	}
-	q.raw, q.end.SHA256 = t.header, t.end.SHA256
+	q.raw, q.end.SHA256, q.file = t.header, t.end.SHA256, t.file
 	return nil
 }
 
@@ -192,6 +193,11 @@ func (f *fold) readSummary(ctx context.Context, in Input) error {
 	parts := make([]told, len(s.Parts))
 	for i, p := range s.Parts {
 		parts[i] = told{place: in.Name, header: p.Header, end: p.End}
+		for _, x := range s.Inputs {
+			if x.SHA256 == p.End.SHA256 {
+				parts[i].file = x.Name
+			}
+		}
 	}
 	n, err := f.readParts(ctx, Input{Name: in.Name + ": rows", R: bytes.NewReader(b)}, parts)
 	if err != nil {

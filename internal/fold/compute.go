@@ -23,6 +23,9 @@ func (f *fold) compute(ctx context.Context) error {
 	if err := f.findWindow(); err != nil {
 		return err
 	}
+	if err := f.group(); err != nil {
+		return err
+	}
 	flow, err := f.flow()
 	if err != nil {
 		return err
@@ -46,8 +49,12 @@ func (f *fold) compute(ctx context.Context) error {
 		return err
 	}
 	f.headroom()
-	f.timingMetrics()
+	f.metrics = append(f.metrics, f.timingMetrics(f.sorted)...)
+	if err := f.groupMetrics(); err != nil {
+		return err
+	}
 	f.loadSeries()
+	f.sliceSeries()
 	f.windowSeries(flow.batches)
 	f.status()
 	return nil
@@ -90,6 +97,33 @@ func (f *fold) status() {
 	}
 }
 
+// partialLabel marks every figure of a run that was not read to its end.
+const partialLabel = "partial"
+
+// labelPartial marks every figure.
+func labelPartial(s *summary.Summary) {
+	s.Partial = true
+	label := func(text *string) {
+		if *text == "" {
+			*text = partialLabel
+		} else {
+			*text = partialLabel + ": " + *text
+		}
+	}
+	mark := func(metrics []summary.Metric, scalars []summary.Scalar) {
+		for i := range metrics {
+			label(&metrics[i].Note)
+		}
+		for i := range scalars {
+			label(&scalars[i].Evidence)
+		}
+	}
+	mark(s.Metrics, s.Scalars)
+	for _, g := range s.Groups {
+		mark(g.Metrics, g.Scalars)
+	}
+}
+
 // summary puts everything together.
 func (f *fold) summary() (*summary.Summary, error) {
 	f.finishGPUs()
@@ -97,7 +131,7 @@ func (f *fold) summary() (*summary.Summary, error) {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.SHA256, b.SHA256), cmp.Compare(a.Name, b.Name))
 	})
 	s := &summary.Summary{Format: summary.Format, Version: summary.Version, Build: f.o.Build, Inputs: f.inputs, Window: f.window, Plan: f.plan,
-		Objectives: slo.Texts(f.o.SLO), Metrics: f.metrics, Scalars: f.sheet.sorted(), Series: f.series, Clients: f.perWorker, GPUs: f.gpu.devices, GPUNote: f.gpu.note,
+		Objectives: slo.Texts(f.o.SLO), Metrics: f.metrics, Scalars: f.sheet.sorted(), Series: f.series, Clients: f.perWorker, GPUs: f.gpu.devices, GPUNote: f.gpu.note, Groups: f.groups.made,
 		Sketches: f.sketch, Notes: f.notes}
 	for _, p := range f.parts {
 		detail, err := json.Marshal(p.end.Detail)
@@ -111,11 +145,12 @@ func (f *fold) summary() (*summary.Summary, error) {
 	for i, name := range run.Outcomes {
 		s.Outcomes = append(s.Outcomes, summary.Outcome{Name: name, N: all[i], InWindow: in[i]})
 	}
-	slices.SortFunc(s.Metrics, func(a, b summary.Metric) int {
-		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Side, b.Side), cmp.Compare(a.Population, b.Population))
-	})
+	sortMetrics(s.Metrics)
+	if f.cut {
+		labelPartial(s)
+	}
 	slices.SortFunc(s.Series, func(a, b summary.Series) int { return cmp.Compare(a.ID, b.ID) })
-	slices.SortFunc(s.Sketches, func(a, b summary.Sketch) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Side, b.Side)) })
+	sortSketches(s.Sketches)
 	switch {
 	case f.o.NoColumns:
 	case f.rows.n > f.o.MaxColumns:

@@ -14,14 +14,14 @@ import (
 // Levels are the percentiles of every distribution, in thousandths.
 var Levels = [...]int64{10, 50, 100, 250, 500, 750, 900, 950, 990, 999}
 
-// timingMetrics computes the distributions over requests.
-func (f *fold) timingMetrics() {
+// timingMetrics returns the distributions over requests, of some rows in their order.
+func (f *fold) timingMetrics(rows []int32) (metrics []summary.Metric) {
 	var x []int64
 	for i := range timings {
 		t := &timings[i]
 		x = x[:0]
 		var nulls int64
-		f.each(func(r *rec) {
+		f.among(rows, func(r *rec) {
 			if !r.inWindow || !t.over(r) {
 				return
 			}
@@ -37,11 +37,12 @@ func (f *fold) timingMetrics() {
 		if t.id == "client_time" && f.sheet.lowerBound {
 			m.Note = "lower bound: without kernel stamps the way from the kernel to the parser is not in it"
 		}
-		f.metrics = append(f.metrics, m)
+		metrics = append(metrics, m)
 		if t.planned {
-			f.metrics = append(f.metrics, f.plannedMetric(t, len(x) > 0))
+			metrics = append(metrics, f.plannedMetric(t, rows, len(x) > 0))
 		}
 	}
+	return metrics
 }
 
 // over says whether a row belongs to the population of a timing.
@@ -64,11 +65,11 @@ func (t *timing) metric(pop string) summary.Metric {
 // plannedMetric ranks every planned row, misses as +infinity. Rows that the plan
 // cut short, and ok rows to which the metric cannot apply, are left out; an ok row
 // that should have a value and has none is a miss.
-func (f *fold) plannedMetric(t *timing, measured bool) summary.Metric {
+func (f *fold) plannedMetric(t *timing, rows []int32, measured bool) summary.Metric {
 	m := t.metric(popPlanned)
 	var x []int64
 	misses := 0
-	f.each(func(r *rec) {
+	f.among(rows, func(r *rec) {
 		if !r.inWindow || r.outcome == outcomePlanned {
 			return
 		}

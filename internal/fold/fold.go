@@ -37,6 +37,9 @@ type Options struct {
 	Window     *Span           // replaces the whole rule for the window
 	SLO        []slo.Objective // what a request has to meet to be good; none: good requests are not counted
 	GPUs       int             // so many inputs at the end have to be gpu streams
+	Partial    bool            // compute from what is whole of a truncated run, and say so at every figure
+	SliceNS    int64           // width of a slice, whole seconds; 0: about 100 slices
+	By         []string        // keys of GroupKeys, each once: the rows are reduced by their values too
 
 	// Row, when set, is handed every row of every run as it is read, with the header
 	// of its part. Both are valid until it returns, and calls do not overlap. Its error
@@ -53,7 +56,9 @@ const DefaultMaxColumns = 1_000_000
 
 // anew says that the options change what follows from the rows, so that a summary has
 // to be computed again.
-func (o *Options) anew() bool { return o.Window != nil || o.WarmupNS.Valid }
+func (o *Options) anew() bool {
+	return o.Window != nil || o.WarmupNS.Valid || len(o.By) > 0 || o.SliceNS > 0
+}
 
 // Span is a window from FromNS to ToNS, offsets in ns from the first planned
 // request; ToNS is excluded. A null ToNS stands for the end of the load. Both are
@@ -70,7 +75,8 @@ type Span struct {
 //
 // Errors of an input are *formats.SyntaxError, *formats.VersionError or
 // *formats.TruncatedError, or what its reader returned. There is no summary then:
-// what was whole before a fault is not called a result.
+// what was whole before a fault is not called a result, unless Options.Partial asks
+// for it.
 func Run(ctx context.Context, inputs []Input, o Options) (*summary.Summary, error) {
 	kinds := make([]string, len(inputs))
 	opened := make([]Input, len(inputs))
@@ -101,6 +107,9 @@ func Run(ctx context.Context, inputs []Input, o Options) (*summary.Summary, erro
 		var err error
 		switch kinds[i] {
 		case kindRun:
+			if o.Partial { // a reader that can seek would look at the end first
+				in.R = struct{ io.Reader }{in.R}
+			}
 			err = f.readRun(ctx, in)
 		case kindSummary:
 			err = f.readSummary(ctx, in)

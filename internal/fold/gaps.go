@@ -1,6 +1,8 @@
 package fold
 
 import (
+	"fmt"
+
 	"hydrant/formats/summary"
 	"hydrant/internal/stats"
 )
@@ -11,22 +13,31 @@ type sketch struct {
 	all stats.Moments
 }
 
-func newSketch() *sketch { return &sketch{h: stats.NewHistogram(3)} }
+func newSketch(digits int) *sketch { return &sketch{h: stats.NewHistogram(digits)} }
 
 func (s *sketch) add(v, n int64) {
 	s.h.Record(v, n)
 	s.all.AddN(v, n)
 }
 
+// gapSketches are the distributions over the gaps and tokens of some rows.
+type gapSketches struct {
+	icl, wire, even, stall, delay *sketch
+	stamped, sameRead             int64 // gaps with two kernel stamps, and with two equal ones
+}
+
+func newGapSketches(digits int) *gapSketches {
+	return &gapSketches{icl: newSketch(digits), wire: newSketch(digits), even: newSketch(digits), stall: newSketch(digits), delay: newSketch(digits)}
+}
+
 // flow gathers what the tokens of all rows say about the window.
 type flow struct {
-	icl, wire, even, stall, delay *sketch
-	gapsStamped, gapsSameRead     int64
-	tokens                        int64     // arrived in W
-	bySecond                      []int64   // arrived in each whole second of W
-	area                          stats.Sum // of tokens in flight over W
-	areaRows                      int64
-	batches                       *windowSeries
+	*gapSketches
+	tokens   int64     // arrived in W
+	bySecond []int64   // arrived in each whole second of W
+	area     stats.Sum // of tokens in flight over W
+	areaRows int64
+	batches  *windowSeries
 }
 
 // tokensBySecond fills the token counts of the load.
@@ -38,7 +49,7 @@ func (f *fold) tokensBySecond() error {
 
 // flow walks all tokens and gaps once more, now that the window is known.
 func (f *fold) flow() (*flow, error) {
-	w := &flow{icl: newSketch(), wire: newSketch(), even: newSketch(), stall: newSketch(), delay: newSketch(),
+	w := &flow{gapSketches: newGapSketches(3),
 		bySecond: make([]int64, f.length()/second), batches: f.newWindowSeries()}
 	from, to := f.window.FromNS, f.window.ToNS
 	err := f.arrivals(func(r *rec, c *chunks, walk func(func(t, n int64))) {
@@ -65,7 +76,10 @@ func (f *fold) flow() (*flow, error) {
 			}
 		}
 		if c != nil && r.inWindow && r.ok() {
-			w.gaps(r, c)
+			w.add(r, c)
+			if g := f.groups.of(c.row); g != nil {
+				g.add(r, c)
+			}
 		}
 	})
 	return w, err
@@ -77,8 +91,8 @@ func (r *rec) lastArrival() int64 { return either(r.lastKernel, r.last) }
 // firstArrival is that of the first.
 func (r *rec) firstArrival() int64 { return either(r.firstKernel, r.first) }
 
-// gaps takes in the chunk lists of one row.
-func (w *flow) gaps(r *rec, c *chunks) {
+// add takes in the chunk lists of one row.
+func (w *gapSketches) add(r *rec, c *chunks) {
 	for _, g := range c.gaps {
 		w.icl.add(1000*g, 1)
 	}
@@ -90,9 +104,9 @@ func (w *flow) gaps(r *rec, c *chunks) {
 		if i > 0 && c.delays[i-1] != null {
 			g := 1000 * (c.gaps[i-1] - d + c.delays[i-1])
 			w.wire.add(g, 1)
-			w.gapsStamped++
+			w.stamped++
 			if g == 0 {
-				w.gapsSameRead++
+				w.sameRead++
 			}
 		}
 	}
@@ -120,8 +134,8 @@ func (w *flow) gaps(r *rec, c *chunks) {
 	}
 }
 
-// flowMetrics adds the distributions over gaps and tokens, and their sketches.
-func (f *fold) flowMetrics(w *flow) error {
+// metrics returns the distributions over gaps and tokens, and their sketches.
+func (w *gapSketches) metrics() (metrics []summary.Metric, sketches []summary.Sketch, err error) {
 	for id, s := range map[string]*sketch{"icl": w.icl, "icl_wire": w.wire, "itl_even": w.even, "itl_stall": w.stall, "recv_delay": w.delay} {
 		m := gathering(id)
 		sketched(&m, s.h, &s.all)
@@ -134,15 +148,28 @@ func (f *fold) flowMetrics(w *flow) error {
 		default:
 			m.Note = "the server does not say how many tokens a chunk carries"
 		}
-		f.metrics = append(f.metrics, m)
+		if n := s.h.Digits(); n != 3 {
+			m.Method = fmt.Sprintf("HdrHistogram, %d digits", n)
+		}
+		metrics = append(metrics, m)
 		data, err := s.h.Encode()
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		f.sketch = append(f.sketch, summary.Sketch{ID: m.ID, Side: m.Side, Digits: s.h.Digits(), Data: data})
+		sketches = append(sketches, summary.Sketch{ID: m.ID, Side: m.Side, Digits: s.h.Digits(), Data: data})
 	}
-	if w.gapsStamped > 0 {
-		f.sheet.set("same_read_gaps", float64(w.gapsSameRead)/float64(w.gapsStamped), w.gapsStamped, "")
+	return metrics, sketches, nil
+}
+
+// flowMetrics adds what the walk over all tokens found.
+func (f *fold) flowMetrics(w *flow) error {
+	metrics, sketches, err := w.metrics()
+	if err != nil {
+		return err
+	}
+	f.metrics, f.sketch = append(f.metrics, metrics...), append(f.sketch, sketches...)
+	if w.stamped > 0 {
+		f.sheet.set("same_read_gaps", float64(w.sameRead)/float64(w.stamped), w.stamped, "")
 	} else {
 		f.sheet.none("same_read_gaps", "no kernel stamps")
 	}

@@ -59,19 +59,25 @@ func (f *fold) goodput() {
 		f.sheet.noneOf("no objective given", goodScalars[:]...)
 		return
 	}
-	g := goodput{limits: slo.Limits(f.o.SLO)}
+	g := f.goodOf(f.sorted)
+	g.fill(f.sheet, f.length(), f.plan.InWindow)
+}
+
+// goodOf counts the good requests of some rows.
+func (f *fold) goodOf(rows []int32) *goodput {
+	g := &goodput{limits: slo.Limits(f.o.SLO)}
 	metrics := make([]*timing, len(g.limits))
 	for i, l := range g.limits {
 		metrics[i] = timingOf(l.ID())
 	}
-	f.each(func(r *rec) {
+	f.among(rows, func(r *rec) {
 		good, unmeasured := slo.Good(r.ok(), g.limits, func(i int) slo.Measure {
 			t := metrics[i]
 			return slo.Measure{OK: r.ok(), Value: unpack(t.value(r)), Applies: t.applies == nil || t.applies(r), Input: unpack(either(r.in, r.plannedIn))}
 		})
 		g.add(good, unmeasured, r.inWindow, r.outcome == outcomePlanned, r.arrived)
 	})
-	g.fill(f.sheet, f.length(), f.plan.InWindow)
+	return g
 }
 
 func timingOf(id string) *timing {

@@ -335,7 +335,7 @@ func naiveObserved(p []*run.Request, clients []run.Client, w summary.Window, out
 	out["read_delay_p99"] = nth(seconds, 1000)
 	out["recv_delay_p99"] = nth(delays, 990)
 	if len(delays) > 0 { // the histogram's bucket ends up to 0.1 % above
-		h := newSketch()
+		h := newSketch(3)
 		h.add(int64(out["recv_delay_p99"]), 1)
 		out["recv_delay_p99"] = float64(h.h.Quantiles([]int64{1000})[0])
 	}

@@ -42,12 +42,14 @@ type fold struct {
 	series  []summary.Series
 	sketch  []summary.Sketch
 	gpu     gpus
+	groups  groups
 
 	perWorker           []summary.Client
 	rated, inKnown      bool    // there are rates; every input was counted
 	okRPS, outTPS       float64 // for the rates per device
 	inTokens, outTokens int64
 	untimed             int64 // rows without a planned time
+	cut                 bool  // an input ended early
 	sortedX             []int64
 	above               []bool
 }
@@ -58,7 +60,8 @@ const clientTime = "t_ns"
 // part is one part of a run.
 type part struct {
 	place  string
-	told   *told // set for a part that a summary carries
+	file   string // name of the input that it stood in
+	told   *told  // set for a part that a summary carries
 	raw    json.RawMessage
 	header run.Header
 	end    run.End
@@ -98,10 +101,14 @@ func (f *fold) readParts(ctx context.Context, in Input, carried []told) (int, er
 		if errors.Is(err, io.EOF) {
 			return 0, &formats.TruncatedError{Place: in.Name, Want: "a run"}
 		}
+		if f.o.Partial && read > 0 && truncated(err) {
+			f.partial(err)
+			return read, nil
+		}
 		if err != nil {
 			return read, err
 		}
-		q := &part{place: in.Name, raw: slices.Clone(p.HeaderJSON()), header: p.Header()}
+		q := &part{place: in.Name, file: base(in.Name), raw: slices.Clone(p.HeaderJSON()), header: p.Header()}
 		if carried != nil {
 			if read == len(carried) {
 				return read, &formats.SyntaxError{Place: in.Name, What: "parts", Got: "more", Want: fmt.Sprint(len(carried))}
@@ -109,10 +116,45 @@ func (f *fold) readParts(ctx context.Context, in Input, carried []told) (int, er
 			q.told = &carried[read]
 		}
 		read++
-		if err := f.readPart(ctx, q, p); err != nil {
+		err = f.readPart(ctx, q, p)
+		if f.o.Partial && truncated(err) {
+			f.partial(err)
+			f.cutShort(q, err)
+			return read, nil
+		}
+		if err != nil {
 			return read, err
 		}
 	}
+}
+
+func truncated(err error) bool {
+	var cut *formats.TruncatedError
+	return errors.As(err, &cut)
+}
+
+// partial notes that an input ended early.
+func (f *fold) partial(err error) {
+	f.cut = true
+	f.note("partial: " + err.Error() + "; what was whole before it is all that is counted")
+}
+
+// cutShort gives a part without an end one that says so. What was planned beyond the
+// rows that were read is not known.
+func (f *fold) cutShort(q *part, err error) {
+	q.end = run.End{Status: run.Failed, Detail: run.Detail{Reason: "the run was read in part: " + err.Error()}}
+	for i := range f.rows.n {
+		if f.rows.at(int32(i)).part == int32(len(f.parts)-1) {
+			q.end.RequestsRows++
+		}
+	}
+	for i := range f.clients {
+		if f.clients[i].part == int32(len(f.parts)-1) {
+			q.end.ClientRows++
+		}
+	}
+	q.end.Planned = q.end.RequestsRows
+	f.inputs = append(f.inputs, summary.Input{Name: q.file, Kind: kindRun})
 }
 
 func (f *fold) readPart(ctx context.Context, q *part, p *run.Part) error {
@@ -353,8 +395,11 @@ func (f *fold) find(id int64) *rec {
 }
 
 // each calls do for every row in order.
-func (f *fold) each(do func(r *rec)) {
-	for _, i := range f.sorted {
+func (f *fold) each(do func(r *rec)) { f.among(f.sorted, do) }
+
+// among calls do for some rows, in the order given.
+func (f *fold) among(rows []int32, do func(r *rec)) {
+	for _, i := range rows {
 		do(f.rows.at(i))
 	}
 }

@@ -61,6 +61,14 @@ func All(s *summary.Summary) iter.Seq[Cell] {
 		e := &each{yield: yield}
 		e.window(s)
 		e.body(nil, s.Outcomes, s.Metrics, s.Scalars)
+		for i := range s.Groups {
+			g := &s.Groups[i]
+			labels := make([]Label, len(g.Keys))
+			for k, key := range g.Keys {
+				labels[k] = Label{key.Name, key.Value}
+			}
+			e.body(labels, g.Outcomes, g.Metrics, g.Scalars)
+		}
 		e.series(s)
 		e.clients(s)
 		e.gpus(s)

@@ -52,6 +52,7 @@ func (p *page) all() {
 	p.headline()
 	p.plan()
 	p.latencies()
+	p.groups()
 	p.facts()
 }
 
@@ -93,6 +94,9 @@ func suffix(text string) func(float64) string {
 }
 
 func (p *page) headline() {
+	if p.s.Partial {
+		p.line("PARTIAL: the run was not read to its end; every figure is of what was read")
+	}
 	s := p.s
 	length, _ := p.scalar("window_s")
 	failed := ""

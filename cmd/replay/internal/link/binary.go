@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"hydrant/formats"
+	"hydrant/formats/schedule"
 )
 
 func appendInt(b []byte, v formats.Int) []byte {
@@ -90,6 +91,17 @@ func (d *decoder) count(size int) int {
 }
 
 func (d *decoder) text() string { return string(d.raw()) }
+
+// word is text that is mostly one of a few words, for which no memory is taken.
+func (d *decoder) word() string {
+	b := d.raw()
+	for _, w := range [...]string{"0", schedule.Whole, schedule.Delta} {
+		if string(b) == w {
+			return w
+		}
+	}
+	return string(b)
+}
 
 // bytes returns a copy, nil when empty.
 func (d *decoder) bytes() []byte { return append([]byte(nil), d.raw()...) }

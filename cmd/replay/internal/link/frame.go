@@ -52,8 +52,9 @@ const headLen = 4 + 1 + 4 // length of the payload, kind, CRC32C over kind and p
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func sum(kind Kind, payload []byte) uint32 {
-	return crc32.Update(crc32.Checksum([]byte{byte(kind)}, castagnoli), castagnoli, payload)
+// sum takes the byte of the kind as a slice of the header, which costs no memory.
+func sum(kind, payload []byte) uint32 {
+	return crc32.Update(crc32.Checksum(kind, castagnoli), castagnoli, payload)
 }
 
 // Writer writes frames, each with one Write call. Any goroutine may use it.
@@ -82,7 +83,7 @@ func (w *Writer) Write(kind Kind, payload ...[]byte) error {
 	}
 	binary.LittleEndian.PutUint32(b, uint32(len(b)-headLen))
 	b[4] = byte(kind)
-	binary.LittleEndian.PutUint32(b[5:], sum(kind, b[headLen:]))
+	binary.LittleEndian.PutUint32(b[5:], sum(b[4:5], b[headLen:]))
 	_, err := w.w.Write(b)
 	return err
 }
@@ -98,14 +99,17 @@ func (w *Writer) WriteJSON(kind Kind, v any) error {
 
 // Reader reads frames. One goroutine owns it.
 type Reader struct {
+	Reuse bool // a payload is valid until the next call only; else it is the caller's
+
 	r    *bufio.Reader
 	head [headLen]byte
+	buf  []byte
 }
 
 // NewReader returns a Reader on r.
 func NewReader(r io.Reader) *Reader { return &Reader{r: bufio.NewReaderSize(r, 64<<10)} }
 
-// Next returns the next frame; the payload is the caller's. A clean end is io.EOF, one
+// Next returns the next frame. A clean end is io.EOF, one
 // inside a frame io.ErrUnexpectedEOF.
 func (r *Reader) Next() (Kind, []byte, error) {
 	if _, err := io.ReadFull(r.r, r.head[:]); err != nil {
@@ -116,15 +120,28 @@ func (r *Reader) Next() (Kind, []byte, error) {
 	if n > MaxFrame {
 		return 0, nil, fmt.Errorf("frame of kind %d: length: got %d, want at most %d", kind, n, MaxFrame)
 	}
-	payload := make([]byte, n)
+	payload := r.room(int(n))
 	if _, err := io.ReadFull(r.r, payload); err != nil {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
 		return 0, nil, err
 	}
-	if got, want := sum(kind, payload), binary.LittleEndian.Uint32(r.head[5:]); got != want {
+	if got, want := sum(r.head[4:5], payload), binary.LittleEndian.Uint32(r.head[5:]); got != want {
 		return 0, nil, fmt.Errorf("frame of kind %d: checksum: got %08x, want %08x", kind, got, want)
 	}
 	return kind, payload, nil
+}
+
+// keptPayload bounds the buffer that is used again.
+const keptPayload = 1 << 20
+
+func (r *Reader) room(n int) []byte {
+	if !r.Reuse || n > keptPayload {
+		return make([]byte, n)
+	}
+	if cap(r.buf) < n {
+		r.buf = make([]byte, n)
+	}
+	return r.buf[:n]
 }

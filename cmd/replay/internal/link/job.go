@@ -71,10 +71,10 @@ func DecodeJob(b []byte) (*Job, error) {
 	r.After = d.ints()
 	r.DelayNS = d.null()
 	r.Session = d.text()
-	r.Stream = d.text()
+	r.Stream = d.word()
 	r.Turn = d.varint()
 	r.Last = d.flag()
-	r.Context = d.text()
+	r.Context = d.word()
 	r.InputTokens = d.null()
 	r.OutputTokens = d.null()
 	if d.flag() {

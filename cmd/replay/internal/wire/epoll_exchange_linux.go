@@ -374,5 +374,5 @@ func (l *loop) fill(x *exchange, row *run.Request) {
 	if x.written {
 		row.WriteDoneNS = stamp(x.wrote)
 	}
-	s.traffic().less(s.atBegin).fill(row)
+	s.settle().fill(row)
 }

@@ -45,13 +45,21 @@ func (s *socket) traffic() traffic {
 	return t
 }
 
-// begin starts the account of a request.
+// begin starts the account of a request. That of a later one starts where the one before
+// has ended: between them a connection that is kept carries no data.
 func (s *socket) begin() {
-	s.atBegin = traffic{counted: true}
-	if s.begun {
-		s.atBegin = s.traffic()
+	if !s.begun {
+		s.atBegin = traffic{counted: true}
 	}
 	s.begun = true
+}
+
+// settle ends the account of a request.
+func (s *socket) settle() traffic {
+	t := s.traffic()
+	account := t.less(s.atBegin)
+	s.atBegin = t
+	return account
 }
 
 const (

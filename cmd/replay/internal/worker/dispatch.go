@@ -25,8 +25,12 @@ func (w *worker) dispatch(f *flight, now int64) {
 // Row returns the row of a request on its way, for the engine to fill.
 func (f *flight) Row() *run.Request { return f.row(int64(f.w.setup.Worker)) }
 
-// Written lets the body go: a stream may stay open for long.
-func (f *flight) Written() { f.w.composer.recycle(f) }
+// Written lets the body go, and what it was made of: a stream may stay open for long.
+func (f *flight) Written() {
+	f.w.composer.recycle(f)
+	r := &f.job.Request
+	r.Body, r.Extra, r.Blocks, f.job.Block = nil, nil, nil, nil
+}
 
 // Ended sees a request to its end.
 func (f *flight) Ended(row *run.Request) {

@@ -211,6 +211,7 @@ func (w *worker) background(f func() error) {
 // listen takes the parent's frames. It never waits for anything else, so the parent can
 // always write.
 func (w *worker) listen(frames *link.Reader) error {
+	frames.Reuse = true // what is kept of a payload is copied
 	for {
 		kind, payload, err := frames.Next()
 		if err != nil {

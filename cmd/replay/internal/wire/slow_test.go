@@ -87,7 +87,7 @@ func TestStallPerEvent(t *testing.T) { both(t, testStallPerEvent) }
 func testStallPerEvent(t *testing.T, engine opener) {
 	fixture.Need(t, warm(), "the kernel stamps no packets")
 	const events, stall = 20, 20 * time.Millisecond
-	var e Engine
+	e := engine(t, Options{Slow: Slowness{Stall: stall}}) // before the server, whose goroutines read it
 	var sent atomic.Int64
 	s := serve(t, func(c net.Conn, _ *http.Request, _ []byte) bool {
 		say(streamHead)(c, nil, nil)
@@ -99,7 +99,6 @@ func testStallPerEvent(t *testing.T, engine opener) {
 		sent.Store(clockOf(e).Now())
 		return say(chunk(doneEvent)+lastChunk)(c, nil, nil)
 	})
-	e = engine(t, Options{Slow: Slowness{Stall: stall}})
 	row := do(t, e, prepared(t, s.url()))
 	if row.Outcome != run.OK || row.TokenEvents.V != events {
 		t.Fatalf("outcome %s %q, %v tokens", row.Outcome, row.Error, row.TokenEvents)

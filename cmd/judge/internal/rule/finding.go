@@ -54,6 +54,14 @@ func (f *finding) limit(term string, v float64) {
 	}
 }
 
+// advise makes the limit of a term one for WARN; one that was changed by hand stands.
+func (f *finding) advise(term string) {
+	i := f.at(term)
+	if _, ok := f.changed[f.terms[i].Limit]; !ok {
+		f.limits[i] = bound{none, f.limits[i].limit}
+	}
+}
+
 // value sets a term's number, with the count of values that it rests on.
 func (f *finding) value(term string, v float64, n int64) {
 	i := f.at(term)

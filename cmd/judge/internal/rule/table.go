@@ -335,7 +335,7 @@ func steady() []Check {
 			}},
 		{ID: "D2", Title: "the run became steady", Required: true, Bias: both,
 			Fault: "the run never became steady", Hint: "run longer, or set a longer --warmup",
-			Formula: "MSER-5 cut/batches of in-flight, median TTFT and output tok/s, the largest; --short with fewer than 10 batches: n/a",
+			Formula: "MSER-5 cut/batches of in-flight, median TTFT and output tok/s, the largest; --short: WARN at most below 120 batches, n/a below 10",
 			Source:  proposed, judge: warmup,
 			Terms: []Term{{"cut", "warm-up/load", share, atMost, 0.5, none}}},
 		{ID: "D3", Title: "the backlog did not grow", Required: true, Bias: both,

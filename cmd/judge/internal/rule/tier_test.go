@@ -142,6 +142,17 @@ func TestMissingEvidenceGivesItsOutcome(t *testing.T) {
 		{"schedule file", func(in *Input) {}, []string{pass}, 0, verdict.Pass, "B5", verdict.Unknown, "--plan"},
 		{"batches of 5 s", func(in *Input) { in.set("mser_batches", 9) }, []string{pass}, 5, verdict.Inconclusive, "D2", verdict.Bad, "unproven: 9 batches"},
 		{"batches of 5 s, --short", func(in *Input) { in.set("mser_batches", 9); in.Options.Short = true }, []string{pass}, 0, verdict.Pass, "D2", verdict.OK, "n/a: --short"},
+		{"ten minutes, a late cut", func(in *Input) { in.set("mser_batches", 119); in.set("mser_ttft", 70) }, []string{pass}, 5, verdict.Inconclusive, "D2", verdict.Bad, ""},
+		{"ten minutes, a late cut, --short", func(in *Input) {
+			in.set("mser_batches", 119)
+			in.set("mser_ttft", 70)
+			in.Options.Short = true
+		}, []string{pass}, 0, verdict.Pass, "D2", verdict.Warn, ""},
+		{"nothing, a late cut, --short", func(in *Input) {
+			in.set("mser_batches", 120)
+			in.set("mser_ttft", 70)
+			in.Options.Short = true
+		}, []string{pass}, 5, verdict.Inconclusive, "D2", verdict.Bad, ""},
 	} {
 		in := sample()
 		in.Options.AcceptUnproven = false

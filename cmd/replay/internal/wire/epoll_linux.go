@@ -334,8 +334,11 @@ type poller struct {
 // after some 200 ms in which nothing came.
 const cutWaits = 16
 
-// bellSlot is no socket's slot.
-const bellSlot = -1
+// Slots that are no socket's.
+const (
+	bellSlot  = -1
+	timerSlot = -2
+)
 
 func (p *poller) open() (err error) {
 	p.fd, p.bell, p.timer = -1, -1, -1
@@ -359,7 +362,7 @@ func (p *poller) open() (err error) {
 	if p.timer, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK); err != nil {
 		return err
 	}
-	return p.watch(p.timer, handle{slot: bellSlot}, unix.EPOLLIN|unix.EPOLLET)
+	return p.watch(p.timer, handle{slot: timerSlot}, unix.EPOLLIN|unix.EPOLLET)
 }
 
 func (p *poller) watch(fd int, h handle, events uint32) error {
@@ -394,6 +397,11 @@ func (p *poller) wait(timeout int64) []unix.EpollEvent {
 	}
 	if errno != 0 {
 		n = 0
+	}
+	for i := range p.batch[:n] {
+		if p.batch[i].Fd == timerSlot {
+			p.armed = 0 // it has rung, however early that is by the caller's clock
+		}
 	}
 	return p.batch[:n]
 }

@@ -399,3 +399,29 @@ func TestCloseLeavesNothing(t *testing.T) {
 	settle(t, "descriptors", files, func() int { return descriptors(t) })
 	l.Ring() // nobody minds
 }
+
+// A timer that has rung ends no other wait, even where the caller's clock says that it is
+// still to come: a wait that relied on it would last for ever.
+func TestTimerThatHasRungIsArmedAgain(t *testing.T) {
+	var p poller
+	if err := p.open(); err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	const behind, patience = int64(time.Second), int64(20 * time.Second)
+	rings := func(at int64) {
+		t.Helper()
+		if !p.alarm(at, clock.Monotonic()-behind) {
+			t.Fatal("there is no timer")
+		}
+		for _, ev := range p.wait(patience) {
+			if ev.Fd == timerSlot {
+				return
+			}
+		}
+		t.Fatal("the timer did not end the wait")
+	}
+	at := clock.Monotonic() + int64(time.Millisecond)
+	rings(at)
+	rings(at + int64(time.Millisecond))
+}

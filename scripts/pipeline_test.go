@@ -87,9 +87,10 @@ const quietOnly = "B2.p99=10s B2.max=10s B3.windows=100% B3.rate=0.5 B4.low=0.01
 	"C3.ratio=1000 C3.psi=100% C4.steal=100% C5.thread=100% C5.goroutine=100% C5.max=10s C6.kappa=1000 C7.delay=10s D2.cut=100% D3.growth=100%"
 
 // shell runs one bash line at the module root with the tools on the PATH and OUT set. The
-// judge in it knows no limits of quietOnly.
+// judge in it knows no limits of quietOnly, but where it is given a limit of its own.
 func shell(bin, out, script string) *exec.Cmd {
-	judge := "judge() { command judge \"$@\" --limit " + strings.ReplaceAll(quietOnly, " ", " --limit ") + "; }\nexport -f judge\n"
+	judge := "judge() { case \" $* \" in *' --limit '*) command judge \"$@\" ;; *) command judge \"$@\" --limit " +
+		strings.ReplaceAll(quietOnly, " ", " --limit ") + " ;; esac; }\nexport -f judge\n"
 	cmd := exec.Command("bash", "-c", judge+script)
 	cmd.Dir = fixture.Root()
 	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "OUT="+out)

@@ -4,8 +4,8 @@
 //
 // It reads a run, or the summary that reduce made of it, decides each objective given
 // with --slo, evaluates the checks of docs/validity.md, and writes the verdict: a
-// report for a terminal, JSON (docs/formats/verdict.md) for everything else. The exit
-// status repeats it:
+// report for a terminal, JSON (docs/formats/verdict.md) for everything else, Markdown
+// or JUnit XML on request. The exit status repeats it:
 //
 //	0  VALID, and PASS or no objective given
 //	1  VALID and FAIL
@@ -89,7 +89,7 @@ func app() *ucli.App {
 			&ucli.StringFlag{Name: "evidence", Category: categoryRules, Value: "t1", Usage: "accept no less than evidence tier `TIER`: t1, t2 or t3"},
 			&ucli.BoolFlag{Name: "directional", Category: categoryRules, Usage: "let what holds although the run is INVALID decide the exit status"},
 			&ucli.StringSliceFlag{Name: "limit", Category: categoryRules, Usage: "change the limit `ID=VALUE`, as in B2.p99=20ms (may be repeated; the report says so)"},
-			&ucli.StringFlag{Name: "format", Category: cli.CategoryOutput, Value: "auto", Usage: "write the verdict as `FORMAT`: auto (text on a terminal, else json), text or json"},
+			&ucli.StringFlag{Name: "format", Category: cli.CategoryOutput, Value: "auto", Usage: "write the verdict as `FORMAT`: auto (text on a terminal, else json), text, json, markdown (for a pull request) or junit (XML)"},
 		}, cli.Flags("slo", "slo-file", "output", "timeout")...),
 		Description: description,
 		Action:      judge,
@@ -105,8 +105,7 @@ type options struct {
 	sloFiles []string
 	rules    rule.Options
 	output   string
-	text     bool
-	colour   bool
+	write    func(io.Writer, *verdict.Verdict) error
 	timeout  time.Duration
 }
 
@@ -144,16 +143,13 @@ func parse(c *ucli.Context) (options, error) {
 		o.rules.Limits = append(o.rules.Limits, l)
 	}
 	toTerminal := (o.output == "" || o.output == "-") && cli.IsTerminal(cli.Stdout(c))
-	switch f := c.String("format"); f {
-	case "auto":
-		o.text = toTerminal
-	case "text":
-		o.text = true
-	case "json":
-	default:
-		return o, cli.Usagef("--format: got %q, want auto, text or json", f)
+	format := c.String("format")
+	if format == "auto" {
+		format = map[bool]string{true: "text", false: "json"}[toTerminal]
 	}
-	o.colour = toTerminal && os.Getenv("NO_COLOR") == ""
+	if o.write = writer(format, toTerminal && os.Getenv("NO_COLOR") == ""); o.write == nil {
+		return o, cli.Usagef("--format: got %q, want auto, text, json, markdown or junit", format)
+	}
 	return o, nil
 }
 
@@ -188,15 +184,25 @@ func judge(c *ucli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if o.text {
-		err = report.Write(out, v, report.Options{Colour: o.colour})
-	} else {
-		err = verdict.Write(out, v)
-	}
-	if err := out.Finish(err); err != nil {
+	if err := out.Finish(o.write(out, v)); err != nil {
 		return err
 	}
 	return cli.Status(v.Exit)
+}
+
+// writer returns what writes a verdict in a format, nil for a format that is not known.
+func writer(format string, colour bool) func(io.Writer, *verdict.Verdict) error {
+	switch format {
+	case "text":
+		return func(w io.Writer, v *verdict.Verdict) error { return report.Text(w, v, report.Options{Colour: colour}) }
+	case "json":
+		return verdict.Write
+	case "markdown":
+		return report.Markdown
+	case "junit":
+		return report.JUnit
+	}
+	return nil
 }
 
 // objectives reads those of --slo and --slo-file; what is wrong in one is a usage error.

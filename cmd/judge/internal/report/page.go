@@ -1,6 +1,3 @@
-// Package report writes a verdict for people: what was found first, then why, then
-// what it rests on, the numbers, and how to do it again. Write is its one entry. The
-// page is at most 80 columns wide and readable without colour.
 package report
 
 import (
@@ -28,28 +25,52 @@ func (p *page) line(s string) { p.b.WriteString(strings.TrimRight(s, " ") + "\n"
 func (p *page) blank() { p.b.WriteString("\n") }
 
 // wrap adds text after a lead, broken between words, continued below its first
-// character at column indent. A lead that reaches beyond indent has a line of its own.
+// character at column indent. A lead that reaches beyond indent has lines of its own.
+// What has no blank to be broken at is broken at the edge of the page.
 func (p *page) wrap(lead string, indent int, text string) {
 	lead = strings.TrimRight(lead, " ")
 	if lead != "" && size(lead) > indent-1 {
-		p.line(lead)
+		p.wrap("", 0, lead)
 		lead = ""
 	}
-	line := pad(lead, indent)
-	empty := true
-	for _, word := range strings.Fields(figure.ReplaceAllString(text, "$1"+fixed+"$2")) {
-		word = strings.ReplaceAll(word, fixed, " ")
+	line, empty := pad(lead, indent), true
+	next := func() {
+		p.line(line)
+		line, empty = strings.Repeat(" ", indent), true
+	}
+	for _, word := range words(text, width-indent) {
 		if !empty && size(line)+1+size(word) > width {
-			p.line(line)
-			line, empty = strings.Repeat(" ", indent), true
+			next()
 		}
 		if !empty {
 			line += " "
 		}
-		line += word
-		empty = false
+		line, empty = line+word, false
 	}
-	p.line(line)
+	if !empty || lead != "" {
+		p.line(line)
+	}
+}
+
+// words cuts text at its blanks, but not at the fixed ones, into words of at most n
+// characters. One that is longer is cut at its fixed blanks, and then anywhere.
+func words(text string, n int) []string {
+	var out []string
+	for _, word := range strings.Fields(figure.ReplaceAllString(text, "$1"+fixed+"$2")) {
+		parts := []string{word}
+		if size(word) > n {
+			parts = strings.Split(word, fixed)
+		}
+		for _, part := range parts {
+			part = strings.ReplaceAll(part, fixed, " ")
+			for size(part) > n {
+				head := string([]rune(part)[:n])
+				out, part = append(out, head), part[len(head):]
+			}
+			out = append(out, part)
+		}
+	}
+	return out
 }
 
 // figure finds a number and its unit, which stay on one line.
@@ -79,6 +100,9 @@ const fixed = "\x00"
 
 // glue keeps a figure and its unit on one line when text is wrapped.
 func glue(s string) string { return strings.ReplaceAll(s, " ", fixed) }
+
+// loose turns fixed blanks into ordinary ones.
+func loose(s string) string { return strings.ReplaceAll(s, fixed, " ") }
 
 // Colours of the headline's words on a terminal.
 const (

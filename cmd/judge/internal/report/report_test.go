@@ -2,15 +2,19 @@ package report
 
 import (
 	"bytes"
+	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"hydrant/formats/verdict"
 )
 
-// sample is the golden verdict, which has something of everything.
+// sample is the golden verdict of the format, which has something of everything.
 func sample(t *testing.T) *verdict.Verdict {
 	t.Helper()
 	f, err := os.Open("../../../../formats/verdict/testdata/v1.verdict.json")
@@ -28,10 +32,44 @@ func sample(t *testing.T) *verdict.Verdict {
 func page80(t *testing.T, v *verdict.Verdict, colour bool) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(&b, v, Options{Colour: colour}); err != nil {
+	if err := Text(&b, v, Options{Colour: colour}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
+}
+
+// verdicts are those of the golden files.
+var verdicts = []struct {
+	name string
+	make func() *verdict.Verdict
+}{{"healthy", healthy}, {"fail", failed}, {"invalid", invalid}}
+
+func TestGoldenReports(t *testing.T) {
+	for _, c := range verdicts {
+		for ext, write := range map[string]func(io.Writer, *verdict.Verdict) error{
+			"txt": func(w io.Writer, v *verdict.Verdict) error { return Text(w, v, Options{}) }, "md": Markdown, "xml": JUnit,
+		} {
+			t.Run(c.name+"."+ext, func(t *testing.T) {
+				var b bytes.Buffer
+				if err := write(&b, c.make()); err != nil {
+					t.Fatal(err)
+				}
+				golden := filepath.Join("testdata", c.name+"."+ext)
+				if os.Getenv("HYDRANT_GOLDEN") == "write" {
+					if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(golden)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := cmp.Diff(string(want), b.String()); d != "" {
+					t.Errorf("the report differs from %s:\n%s", golden, d)
+				}
+			})
+		}
+	}
 }
 
 func TestReportSaysWhatTheVerdictHolds(t *testing.T) {
@@ -46,28 +84,63 @@ func TestReportSaysWhatTheVerdictHolds(t *testing.T) {
 	joined := strings.Join(strings.Fields(s), " ")
 	for _, want := range []string{
 		"ttft p90 ≤ 360ms missed: 389 ms",
-		"188 of 1,000 over", "n_eff 235.2", "389 ms (376 ms–700 ms)", "sent side FAIL 388 ms", "2 left out", "1 without a value",
+		"188 of 1,000 over", "n_eff 235.2", "tau 4.252", "389 ms (376 ms–700 ms)", "sent side FAIL 388 ms", "2 left out", "1 without a value",
 		"9 µs of CPU per token event",
 		"B2 WARN the requests were sent on time: send lag p99 2.5 ms (≤ 10 ms)",
 		"B4 OK bursts were kept – n/a: too few arrivals to have a shape",
-		"C1: not judged in this version",
+		"C1 UNKNOWN the generator has headroom – not judged in this version",
 		"out_tps ≥ 1000 INCONCLUSIVE · 1,010/s ± 8 · 30 batches too close to tell",
 		"H200: power_mean_w 412.5 · 60 samples · 1 values not reported",
-		"Limits changed B2.max 2,000 ms · B3.rate 0.99 (was 0.995)",
-		"site=lab", "seed 7", "Not measured wire times",
+		"limits changed B2.max 2,000 ms · B3.rate 0.99 (was 0.995)",
+		"calibration measured 6,000 ms before the run on lab with 2 workers: requests 820/s, 41 x offered · bytes no ceiling (not known beforehand)",
+		"K_client 0.21 (headroom –, cpu_share 0.21), without headroom · K_server not measured (no server signals)",
+		"4–5 s ttft_user_p99 1,200 ms: send_lag_max 4 ms · in_flight not measured",
+		"schedule 9a77 · mooncake day.jsonl · speed by=10", "server version 0.11.0",
+		"site=lab", "seed 7", "Not measured wire times", "A PASS stands.",
+		"judge run.arrows --plan day.sched.zst --slo 'ttft:p90<=360ms' --slo 'out_tps>=1000' --limit B2.max=2000000000ns --limit B3.rate=0.99 --accept-unproven",
 	} {
-		if !strings.Contains(joined, want) {
+		if !strings.Contains(strings.ReplaceAll(joined, ` \ `, " "), want) {
 			t.Errorf("the report lacks %q:\n%s", want, s)
 		}
 	}
 }
 
+// A percentile stands only with its interval and n_eff, and above its floor; what is
+// left out is said.
+func TestNoPercentileWithoutItsInterval(t *testing.T) {
+	v := healthy()
+	for i := range v.Latencies {
+		v.Latencies[i].Weighting = "request" // a sketch has its error instead
+	}
+	for _, b := range latencyTable(v).blocks {
+		for _, l := range b.lines {
+			for _, c := range l.cells {
+				if c.value != "" && c.value != "fail" && (c.interval == "" || l.neff == "" || l.tau == "") {
+					t.Errorf("%s %s: %s without interval, n_eff or tau", b.title, l.level, c.value)
+				}
+			}
+		}
+	}
+	notes := strings.Join(latencyTable(v).notes, "\n")
+	for _, want := range []string{"too few requests", "without an interval", "fail: that many"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("the notes lack %q: %s", want, notes)
+		}
+	}
+}
+
 func TestReportIs80ColumnsWide(t *testing.T) {
-	v := sample(t)
-	v.Unproven = strings.Fields("A2 A3 A4 B1 B2 B3 B4 B6 C1 C2 C3 C4 C5 C6 C7 C8 D1 D2 D3 D5 D6")
-	for _, line := range strings.Split(page80(t, v, false), "\n") {
-		if size(line) > width || strings.HasSuffix(line, " ") || strings.ContainsAny(line, "\x00\x1b\t") {
-			t.Errorf("line of %d columns: %q", size(line), line)
+	for _, c := range verdicts {
+		v := c.make()
+		v.Unproven = strings.Fields("A2 A3 A4 B1 B2 B3 B4 B6 C1 C2 C3 C4 C5 C6 C7 C8 D1 D2 D3 D5 D6")
+		v.Headline = "VALID (unproven: " + strings.Join(v.Unproven, " ") + ") · INCONCLUSIVE · not publishable"
+		v.Run.Target = []string{"http://" + strings.Repeat("x", 200)}
+		v.Objectives[0].Text = "good(" + strings.Repeat("ttft<=5s,", 20) + "e2e<=9s):p90"
+		v.Latencies[0].Percentiles[0] = tau(500, 9_999_900_000, 9_999_800_000, 99_999_000_000, 1234, 9999)
+		for _, line := range strings.Split(page80(t, v, false), "\n") {
+			if size(line) > width || strings.HasSuffix(line, " ") || strings.ContainsAny(line, "\x00\x1b\t") {
+				t.Errorf("line of %d columns: %q", size(line), line)
+			}
 		}
 	}
 }
@@ -126,7 +199,9 @@ func TestWrap(t *testing.T) {
 		{"a long lead", 5, "text", []string{"a long lead", "     text"}},
 		{"", 2, strings.Repeat("word ", 20), []string{"  " + strings.TrimSpace(strings.Repeat("word ", 15)), "  word word word word word"}},
 		{"", 70, "about 12 ms or 30 req/s", []string{strings.Repeat(" ", 70) + "about", strings.Repeat(" ", 70) + "12 ms or", strings.Repeat(" ", 70) + "30 req/s"}},
-		{"", 0, strings.Repeat("x", 100), []string{strings.Repeat("x", 100)}},
+		{"", 0, strings.Repeat("x", 100), []string{strings.Repeat("x", 80), strings.Repeat("x", 20)}},
+		{"", 70, glue("aaaaaa bbbbbb"), []string{strings.Repeat(" ", 70) + "aaaaaa", strings.Repeat(" ", 70) + "bbbbbb"}},
+		{strings.Repeat("lead ", 20), 20, "text", []string{strings.TrimSpace(strings.Repeat("lead ", 16)), strings.TrimSpace(strings.Repeat("lead ", 4)), strings.Repeat(" ", 20) + "text"}},
 	} {
 		var p page
 		p.wrap(c.lead, c.indent, c.text)

@@ -18,6 +18,14 @@ func (p *page) server(v *verdict.Verdict) {
 	for _, o := range v.Objectives {
 		p.objective(o)
 	}
+	for _, fact := range serverFacts(v) {
+		p.wrap("", 2, fact)
+	}
+}
+
+// serverFacts are the rates and shares that the server reached.
+func serverFacts(v *verdict.Verdict) []string {
+	var facts []string
 	if g := v.Goodput; g != nil && g.Attainment != nil {
 		limits := "ok"
 		if len(g.Limits) > 0 {
@@ -27,7 +35,7 @@ func (p *page) server(v *verdict.Verdict) {
 		if g.Rate != nil {
 			text += " · " + glue(rule.Digits(*g.Rate)+" req/s")
 		}
-		p.wrap("", 2, text)
+		facts = append(facts, text)
 	}
 	var rates []string
 	for _, r := range []struct{ id, unit string }{{"sent_rps", "req/s sent"}, {"ok_rps", "req/s ok"}, {"in_tps", "input tok/s"}, {"out_tps", "output tok/s"}} {
@@ -36,22 +44,30 @@ func (p *page) server(v *verdict.Verdict) {
 		}
 	}
 	if len(rates) > 0 {
-		p.wrap("", 2, strings.Join(rates, " · ")+" over "+glue(rule.Span(float64(v.Window.ToNS-v.Window.FromNS))))
+		facts = append(facts, strings.Join(rates, " · ")+" over "+glue(rule.Span(float64(v.Window.ToNS-v.Window.FromNS))))
 	}
 	if n := number(v, "failure_share"); n != nil && n.Value != nil {
-		p.wrap("", 2, glue(rule.Figure(*n.Value, "share"))+" of the planned requests of the window failed")
+		facts = append(facts, glue(rule.Figure(*n.Value, "share"))+" of the planned requests of the window failed")
 	}
+	return facts
 }
 
 // objective writes one objective: what it is, its result, then what it rests on.
 func (p *page) objective(o verdict.Objective) {
-	name := strings.NewReplacer("<=", " ≤ ", ">=", " ≥ ", "):", ") ", ":", " ").Replace(o.Text)
-	lead := "  " + name + "  "
-	if size(lead) > 29 {
-		p.line(lead)
-		lead = ""
+	p.wrap("  "+spoken(o)+"  ", 30, strings.Join(append([]string{o.Result}, evidence(o)...), " · "))
+	if s := outlook(o); s != "" {
+		p.wrap("", 30, s)
 	}
-	text := []string{o.Result}
+}
+
+// spoken is an objective as people say it: "ttft p90 ≤ 500ms".
+func spoken(o verdict.Objective) string {
+	return strings.NewReplacer("<=", " ≤ ", ">=", " ≥ ", "):", ") ", ":", " ").Replace(o.Text)
+}
+
+// evidence lists what the decision rests on.
+func evidence(o verdict.Objective) []string {
+	var text []string
 	add := func(s string) { text = append(text, glue(s)) }
 	switch {
 	case o.Rate != nil && o.Rate.Mean != nil:
@@ -63,6 +79,9 @@ func (p *page) objective(o verdict.Objective) {
 		}
 		add(fmt.Sprintf("%s of %s over", rule.Grouped(o.Misses), rule.Grouped(o.N)))
 		add("n_eff " + rule.Digits(*o.Neff))
+		if o.Tau != nil {
+			add("tau " + rule.Digits(*o.Tau))
+		}
 	}
 	for _, s := range o.OtherSides {
 		side := s.Side + " side " + s.Result
@@ -70,6 +89,13 @@ func (p *page) objective(o verdict.Objective) {
 			side += " " + quantile(s.Value, s.Infinite)
 		}
 		add(side)
+	}
+	if i := o.Invariance; i != nil {
+		if i.User == i.Other {
+			add("user and " + i.Side + " agree")
+		} else {
+			text = append(text, "user "+i.User+", "+i.Side+" "+i.Other+": "+i.Text)
+		}
 	}
 	if i := o.Independent; i != nil && i.Result != o.Result {
 		add("(" + i.Result + " assuming independence)")
@@ -80,17 +106,22 @@ func (p *page) objective(o verdict.Objective) {
 	if o.Unmeasured > 0 {
 		add(rule.Grouped(o.Unmeasured) + " without a value")
 	}
-	p.wrap(lead, 30, strings.Join(text, " · "))
-	if o.Reason != "" {
-		p.wrap("", 30, o.Reason)
-	}
+	return text
+}
+
+// outlook says why an objective is undecided and what would decide it.
+func outlook(o verdict.Objective) string {
+	s := o.Reason
 	if o.Result == verdict.Inconclusive && o.ProjectedN.Valid {
-		s := "would pass at about " + glue(rule.Grouped(o.ProjectedN.V)+" requests") + " like these"
+		if s != "" {
+			s += "; "
+		}
+		s += "would pass at about " + glue(rule.Grouped(o.ProjectedN.V)+" requests") + " like these"
 		if o.Independent != nil && o.Independent.ProjectedN.Valid && o.Independent.ProjectedN != o.ProjectedN {
 			s += fmt.Sprintf(" (%s assuming independence)", rule.Grouped(o.Independent.ProjectedN.V))
 		}
-		p.wrap("", 30, s)
 	}
+	return s
 }
 
 func quantile(v formats.Int, infinite bool) string {
@@ -107,116 +138,11 @@ func quantile(v formats.Int, infinite bool) string {
 func interval(low, high formats.Int) string {
 	switch {
 	case !low.Valid:
-		return ""
+		return " (no interval)"
 	case !high.Valid:
 		return " (" + rule.Span(float64(low.V)) + " or more)"
 	}
 	return " (" + rule.Span(float64(low.V)) + "–" + rule.Span(float64(high.V)) + ")"
-}
-
-// rows of the table of latencies: what people call it, and its metrics by side.
-var rows = [...]struct {
-	name, side, id string
-}{
-	{"TTFT", "user", "ttft_user"}, {"", "sent", "ttft_sent"}, {"", "wire", "ttft_wire"},
-	{"TTFO", "user", "ttfo_user"}, {"", "sent", "ttfo_sent"}, {"", "wire", "ttfo_wire"},
-	{"TPOT", "user", "tpot_user"}, {"", "wire", "tpot_wire"},
-	{"ICL", "user", "icl"}, {"", "wire", "icl_wire"},
-	{"E2E", "user", "e2e_user"}, {"", "sent", "e2e_sent"}, {"", "wire", "e2e_wire"},
-	{"lag", "", "send_lag"},
-}
-
-// latencies writes the distributions. A level below its sample floor is "–", one that
-// falls on a failed request is "fail"; neither is a number.
-func (p *page) latencies(v *verdict.Verdict) {
-	p.line(pad("", 11) + right("n", 9) + right("p50", 9) + right("p90", 9) + right("p99", 9) + right("p99.9", 9) + right("95 % of p99", 16) + right("n_eff", 7))
-	refused, failed, pending, wires := false, false, "", 0
-	for _, r := range rows {
-		if r.name != "" {
-			pending = r.name
-		}
-		m := find(v, r.id)
-		if m == nil || m.N == 0 && r.side != "user" {
-			if r.side == "wire" {
-				wires++
-			}
-			continue
-		}
-		unit, scale := "ms", 1e6
-		if r.id == "e2e_user" || r.id == "e2e_sent" || r.id == "e2e_wire" {
-			unit, scale = "s", 1e9
-		}
-		line := pad(pending, 5) + pad(r.side, 5) + pad(unit, 2) + right(rule.Tokens(m.N), 8)
-		pending = ""
-		for _, k := range []int64{500, 900, 990, 999} {
-			cell := "–"
-			if q := at(m, k); q != nil {
-				switch {
-				case q.Infinite:
-					cell, failed = "fail", true
-				case q.Value.Valid:
-					cell = rule.Digits(float64(q.Value.V) / scale)
-				default:
-					refused = true
-				}
-			}
-			line += right(cell, 9)
-		}
-		p.line(line + tail(at(m, 990), scale))
-	}
-	if refused {
-		p.line("–: too few requests for that level; p90 needs 64, p99 662, p99.9 6,636")
-	}
-	if failed {
-		p.line("fail: that many of the planned requests failed; a failure ranks last")
-	}
-	if wires > 0 {
-		p.line("wire: no kernel stamps, the sent side stands in")
-	}
-	if n := number(v, "client_share_p99"); n != nil && n.Value != nil {
-		p.line("the client's part of the slowest 1 % of TTFT: " + rule.Figure(*n.Value, "share"))
-	}
-}
-
-// tail is the interval of p99 and the number of independent requests behind it.
-func tail(q *verdict.Percentile, scale float64) string {
-	if q == nil || !q.Value.Valid {
-		return ""
-	}
-	s := "no interval"
-	if q.Low.Valid {
-		s = rule.Digits(float64(q.Low.V)/scale) + " – "
-		if q.High.Valid {
-			s += rule.Digits(float64(q.High.V) / scale)
-		} else {
-			s += "…"
-		}
-	}
-	s = right(s, 16)
-	if q.Neff != nil {
-		s += right(rule.Digits(float64(int64(*q.Neff))), 7)
-	}
-	return s
-}
-
-// find returns a distribution, over the planned requests where there are two.
-func find(v *verdict.Verdict, id string) *verdict.Latency {
-	var found *verdict.Latency
-	for i := range v.Latencies {
-		if l := &v.Latencies[i]; l.ID == id && (found == nil || l.Population == "planned") {
-			found = l
-		}
-	}
-	return found
-}
-
-func at(m *verdict.Latency, level int64) *verdict.Percentile {
-	for i := range m.Percentiles {
-		if m.Percentiles[i].Level == level {
-			return &m.Percentiles[i]
-		}
-	}
-	return nil
 }
 
 // gpus writes what each device did in the window.
@@ -227,29 +153,34 @@ func (p *page) gpus(v *verdict.Verdict) {
 	p.blank()
 	p.line("GPU")
 	for _, g := range v.GPUs {
-		var parts []string
-		silent := 0
-		for _, x := range g.Values {
-			switch {
-			case detail(x.ID):
-			case x.Value == nil:
-				silent++
-			default:
-				parts = append(parts, glue(x.ID+" "+rule.Digits(*x.Value)))
-			}
-		}
-		parts = append(parts, glue(rule.Grouped(g.Samples)+" samples"))
-		if silent > 0 {
-			parts = append(parts, glue(fmt.Sprintf("%d values not reported", silent)))
-		}
-		if g.Reason != "" {
-			parts = append(parts, g.Reason)
-		}
-		p.wrap(fmt.Sprintf("  %s %d", g.Host, g.Index), body, glue(g.Name)+": "+strings.Join(parts, " · "))
+		p.wrap(fmt.Sprintf("  %s %d", g.Host, g.Index), body, device(g))
 	}
 	if v.GPUNote != "" {
 		p.wrap("", 2, v.GPUNote)
 	}
+}
+
+// device says what one device did.
+func device(g verdict.GPU) string {
+	var parts []string
+	silent := 0
+	for _, x := range g.Values {
+		switch {
+		case detail(x.ID):
+		case x.Value == nil:
+			silent++
+		default:
+			parts = append(parts, glue(x.ID+" "+rule.Digits(*x.Value)))
+		}
+	}
+	parts = append(parts, glue(rule.Grouped(g.Samples)+" samples"))
+	if silent > 0 {
+		parts = append(parts, glue(fmt.Sprintf("%d values not reported", silent)))
+	}
+	if g.Reason != "" {
+		parts = append(parts, g.Reason)
+	}
+	return glue(g.Name) + ": " + strings.Join(parts, " · ")
 }
 
 // detail says that a value only refines another one that is shown.

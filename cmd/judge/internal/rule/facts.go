@@ -25,7 +25,7 @@ var shownLevels = [...]int64{500, 900, 950, 990, 999}
 // was delivered, and what the client itself cost.
 var shownNumbers = [...]string{
 	"cache_excess", "cache_planned", "cache_reported", "client_share_p50", "client_share_p90", "client_share_p99", "cpu_per_event",
-	"cpu_share", "effective_concurrency", "energy", "event_ceiling", "failure_share", "host_cpu_share", "in_flight_peak", "in_tps",
+	"cpu_share", "effective_concurrency", "energy", "event_ceiling", "failure_share", "host_cpu_share", "idc_planned_1s", "in_flight_peak", "in_tps",
 	"ok_rps", "out_tps", "planned_rps", "power", "rate_ratio", "request_ceiling", "run_wait_ratio", "sent_rps", "sent_share",
 	"tokens_per_event", "wait_per_slice", "window_min", "window_s",
 }
@@ -64,6 +64,7 @@ func (s *state) facts(v *verdict.Verdict) {
 	}
 	w := s.sum.Window
 	v.Window = verdict.Window{FromNS: w.FromNS, ToNS: w.ToNS, LoadFrom: w.LoadFrom, LoadTo: w.LoadTo, Rows: s.sum.Plan.InWindow}
+	v.Worst = s.worst()
 	v.Run = s.run()
 	v.NotMeasured = s.notMeasured(v.Checks)
 	v.Notes = s.sum.Notes

@@ -121,7 +121,8 @@ func checkMetrics(c *checker, place string, metrics []Metric) {
 			at := fmt.Sprintf("%spercentiles[%d].", at, j)
 			c.must(p.Level > before.Level && p.Level <= 1000, at+"level", p.Level, "thousandths, 1 to 1000, in ascending order")
 			c.must(!p.Infinite || !p.Value.Valid, at+"value", p.Value, "null, since it is infinite")
-			c.must(!p.Value.Valid || m.N > 0, at+"value", p.Value, "null, since there are no values")
+			// Over time, nothing in the window is a measured 0.
+			c.must(!p.Value.Valid || m.N > 0 || m.Weighting == "time", at+"value", p.Value, "null, since there are no values")
 			if p.Value.Valid {
 				c.must(!before.Infinite && before.Value.Or(p.Value.V) <= p.Value.V, at+"value", p.Value, "at least that of the level before")
 				c.must(p.Low.Or(p.Value.V) <= p.Value.V && p.Value.V <= p.High.Or(p.Value.V), at+"value", p.Value, "a value inside its interval")

@@ -12,7 +12,7 @@
 //	reduce run.arrows --format parquet -o requests.parquet
 //	replay --url http://127.0.0.1:8000 day.sched.zst | tee run.arrows | reduce | judge
 //
-// Memory is constant but for 400 bytes per request, and 208 per worker and second.
+// Memory is constant but for 408 bytes per request, and 208 per worker and second.
 package main
 
 import (
@@ -76,6 +76,7 @@ func app() *ucli.App {
 			&ucli.StringFlag{Name: "window", Category: categoryWindow, Usage: "use `FROM:TO` after the first planned request, as 1m:5m, :10m or 30s:, in place of the steady window; it ends with the load at the latest", DefaultText: "from the end of the warm-up"},
 			&ucli.StringFlag{Name: "by", Category: categoryWindow, Usage: "reduce the rows by the values of `KEYS` too, some of " + groupKeys()},
 			&ucli.DurationFlag{Name: "slice", Category: categoryWindow, Usage: "cut the load into slices of `DURATION`, whole seconds, for the series over time", DefaultText: "about 100 slices"},
+			&ucli.StringFlag{Name: "fluidity", Category: categoryWindow, Usage: "compute the share of tokens in time, by `FIRST:LATER` deadlines, as 500ms:50ms, or 500ms+20us:50ms with 20us more for each input token"},
 			&ucli.BoolFlag{Name: "partial", Category: categoryWindow, Usage: "compute from what is whole of a truncated run; every figure says that it is partial"},
 			&ucli.StringFlag{Name: "format", Category: categoryTable, Value: "auto", Usage: "write `FORMAT`: auto (a table on a terminal, else json), " + formList()},
 			&ucli.StringFlag{Name: "percentiles", Category: categoryTable, Value: "p50,p90,p99,p99.9", Usage: "show `LIST` in the table, from p1 p5 p10 p25 p50 p75 p90 p95 p99 p99.9"},
@@ -140,6 +141,11 @@ func parse(c *ucli.Context) (o options, err error) {
 			return o, cli.Usagef("--slice: got %q, want whole seconds from 1s to %v", d, time.Duration(fold.MaxSpanNS))
 		}
 		o.fold.SliceNS = int64(d)
+	}
+	if c.IsSet("fluidity") {
+		if o.fold.Fluidity, err = parseFluidity(c.String("fluidity")); err != nil {
+			return o, err
+		}
 	}
 	o.fold.Partial = c.Bool("partial")
 	switch v := c.String("columns"); v {

@@ -56,6 +56,7 @@ var Ints = [...]Column{
 	{"icl_mean", "ns", "metric", noValue},
 	{"icl_p99", "ns", "metric", noValue},
 	{"icl_max", "ns", "metric", noValue},
+	{"fluidity", "0.000001", "metric", noValue},
 	{"client_time", "ns", "metric", noValue},
 	{"time_to_failure", "ns", "metric", noValue},
 	{"planned_input_tokens", "tokens", "as planned", "not planned"},

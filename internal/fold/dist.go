@@ -37,6 +37,9 @@ func (f *fold) timingMetrics(rows []int32) (metrics []summary.Metric) {
 		if t.id == "client_time" && f.sheet.lowerBound {
 			m.Note = "lower bound: without kernel stamps the way from the kernel to the parser is not in it"
 		}
+		if t.id == "fluidity" && f.o.Fluidity == nil {
+			m.Note = "no deadlines given"
+		}
 		metrics = append(metrics, m)
 		if t.planned {
 			metrics = append(metrics, f.plannedMetric(t, rows, len(x) > 0))

@@ -36,6 +36,7 @@ type Options struct {
 	WarmupNS   formats.Int     // replaces the warm-up of the run's header
 	Window     *Span           // replaces the whole rule for the window
 	SLO        []slo.Objective // what a request has to meet to be good; none: good requests are not counted
+	Fluidity   *Fluidity       // deadlines of tokens; nil: the fluidity index is not computed
 	GPUs       int             // so many inputs at the end have to be gpu streams
 	Partial    bool            // compute from what is whole of a truncated run, and say so at every figure
 	SliceNS    int64           // width of a slice, whole seconds; 0: about 100 slices
@@ -57,7 +58,7 @@ const DefaultMaxColumns = 1_000_000
 // anew says that the options change what follows from the rows, so that a summary has
 // to be computed again.
 func (o *Options) anew() bool {
-	return o.Window != nil || o.WarmupNS.Valid || len(o.By) > 0 || o.SliceNS > 0
+	return o.Window != nil || o.WarmupNS.Valid || len(o.By) > 0 || o.SliceNS > 0 || o.Fluidity != nil
 }
 
 // Span is a window from FromNS to ToNS, offsets in ns from the first planned

@@ -3,6 +3,7 @@ package fold
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"hydrant/formats"
@@ -60,6 +61,7 @@ func (f *fold) goodput() {
 		return
 	}
 	g := f.goodOf(f.sorted)
+	f.good = g.good
 	g.fill(f.sheet, f.length(), f.plan.InWindow)
 }
 
@@ -103,8 +105,14 @@ func recount(s *summary.Summary, c *summary.Columns, set []slo.Objective, place 
 	}
 	sheet := newSheet()
 	g.fill(sheet, s.Window.ToNS-s.Window.FromNS, s.Plan.InWindow)
-	s.Scalars = slices.DeleteFunc(s.Scalars, func(v summary.Scalar) bool { return slices.Contains(goodScalars[:], v.ID) })
-	for _, id := range goodScalars {
+	energy, reason := math.NaN(), "no energy was measured"
+	if i := slices.IndexFunc(s.Scalars, func(v summary.Scalar) bool { return v.ID == "energy" }); i >= 0 {
+		energy, reason = value(s.Scalars[i].Value), s.Scalars[i].Reason
+	}
+	perGood(sheet, energy, g.good, reason)
+	ids := append(slices.Clone(goodScalars[:]), "j_per_good_request")
+	s.Scalars = slices.DeleteFunc(s.Scalars, func(v summary.Scalar) bool { return slices.Contains(ids, v.ID) })
+	for _, id := range ids {
 		s.Scalars = append(s.Scalars, *sheet.values[id])
 	}
 	slices.SortFunc(s.Scalars, func(a, b summary.Scalar) int { return cmp.Compare(a.ID, b.ID) })

@@ -7,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"hydrant/formats"
+
 	"hydrant/formats/gpu"
 	"hydrant/formats/run"
 	"hydrant/formats/summary"
@@ -105,6 +108,24 @@ func TestGPU(t *testing.T) {
 		v := scalarOf(t, s, id)
 		if v.Value == nil || math.Abs(*v.Value-want) > 0.01*want {
 			t.Errorf("%s = %v (%s); want %v", id, value(v.Value), v.Reason, want)
+		}
+	}
+	// All 150 requests of the window are good by a limit that all keep, none by one that
+	// none keeps; without a limit there is no number. A summary is asked again.
+	for slo, want := range map[string]float64{"": 0, "e2e:p50<3600s": 50, "e2e:p50<1ns": 0} {
+		if o.SLO = nil; slo != "" {
+			o.SLO = objectives(t, slo)
+		}
+		fresh, again := s, reduce(t, Options{SLO: o.SLO}, written(t, s))
+		if slo != "" {
+			fresh = reduce(t, o, watch(t, h, two), b)
+		}
+		x, y := scalarOf(t, fresh, "j_per_good_request"), scalarOf(t, again, "j_per_good_request")
+		if d := cmp.Diff(x, y); d != "" {
+			t.Errorf("%q: from the run and from its summary: %s", slo, d)
+		}
+		if (x.Value != nil) != (want > 0) || math.Abs(value(x.Value)-want) > 0.01*want {
+			t.Errorf("%q: %v J per good request (%s); want %v", slo, value(x.Value), x.Reason, want)
 		}
 	}
 	if e := scalarOf(t, s, "energy").Evidence; e != "counter" {

@@ -48,6 +48,7 @@ type fold struct {
 	rated, inKnown      bool    // there are rates; every input was counted
 	okRPS, outTPS       float64 // for the rates per device
 	inTokens, outTokens int64
+	good                int64 // good rows of the window; null: no objectives
 	untimed             int64 // rows without a planned time
 	cut                 bool  // an input ended early
 	sortedX             []int64
@@ -72,7 +73,7 @@ func newFold(o Options) *fold {
 	if o.MaxColumns == 0 {
 		o.MaxColumns = DefaultMaxColumns
 	}
-	f := &fold{o: o, text: texts{at: map[string]int32{}}, sheet: newSheet()}
+	f := &fold{o: o, text: texts{at: map[string]int32{}}, sheet: newSheet(), good: null}
 	f.chunks.limit = spoolMemory
 	return f
 }

@@ -30,6 +30,7 @@ type rec struct {
 	arrived                                        int64 // tokens that arrived in the window
 	after                                          int64 // first of its predecessors in fold.after
 	afterN, gapN                                   int32
+	fluidity                                       int32 // −1: null
 	part, worker                                   int32 // worker −1: none
 	session, class, model, addr                    int32 // in fold.text
 	outcome, source                                uint8
@@ -160,7 +161,7 @@ func (f *fold) take(q *run.Request, place string, part int32) (*rec, error) {
 		session: f.text.index(q.Session), class: f.text.index(q.Class), model: f.text.index(q.Model), addr: f.text.index(q.RemoteAddr),
 		outcome: uint8(outcome), source: uint8(source), reused: int8(q.ConnReused.Or(-1)),
 		local: strings.HasPrefix(q.Error, run.LocalPrefix), early: q.EarlyResponse.Or(0) == 1,
-		after: int64(len(f.after)), afterN: int32(len(q.After))}
+		after: int64(len(f.after)), afterN: int32(len(q.After)), fluidity: -1}
 	f.after = append(f.after, q.After...)
 	if n := len(q.ChunkGapUS); n > 0 {
 		f.gaps = append(f.gaps[:0], q.ChunkGapUS...)
@@ -171,6 +172,9 @@ func (f *fold) take(q *run.Request, place string, part int32) (*rec, error) {
 		}
 		r.gapP99 = 1000 * f.gaps[stats.NearestRank(int64(n), 990)-1]
 		r.gapMax = 1000 * f.gaps[n-1]
+	}
+	if f.o.Fluidity != nil {
+		r.fluidity = f.o.Fluidity.index(r.ttftUser(), either(r.in, r.plannedIn), r.tokens, q)
 	}
 	return r, nil
 }

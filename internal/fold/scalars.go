@@ -195,6 +195,7 @@ var scalarTable = [...]scalar{
 	{"idle_power", "W", "Σ over devices of mean power before the load"},
 	{"j_per_out_token", "J/token", "energy/tokens that arrived in W"},
 	{"j_per_token", "J/token", "energy/(input + output tokens of W)"},
+	{"j_per_good_request", "J/request", "energy/good rows"},
 	{"tokens_per_j", "tokens/J", "tokens that arrived in W/energy"},
 	{"throttled_share_power", "share", "largest share of W that a device was slowed down by its power limit"},
 	{"throttled_share_thermal", "share", "largest share of W that a device was slowed down by heat"},

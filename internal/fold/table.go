@@ -74,6 +74,7 @@ var timings = [...]timing{
 	{"icl_mean", sideUser, "ns", popOK, "mean gap between token events of the request, rounded half up", (*rec).iclMean, true, (*rec).iclApplies},
 	{"icl_p99", sideUser, "ns", popOK, "nearest-rank p99 of the gaps of the request", func(r *rec) int64 { return r.gapP99 }, true, (*rec).iclApplies},
 	{"icl_max", sideUser, "ns", popOK, "largest gap of the request", func(r *rec) int64 { return r.gapMax }, true, (*rec).iclApplies},
+	{"fluidity", sideUser, "0.000001", popOK, "1 − missed/all deadlines of the tokens of the request", (*rec).fluid, false, nil},
 	{"client_time", "", "ns", popOK, "send_lag + conn_wait + (first_token_ns − first_token_kernel_ns)", (*rec).clientTime, false, nil},
 	{"time_to_failure", sideUser, "ns", popFailed, "end_ns − due_ns", (*rec).timeToFailure, false, nil},
 }

@@ -10,7 +10,7 @@ import (
 // finishGPUs fills the devices and their totals. A total over some of the devices
 // would look like one over all, so there is none.
 func (f *fold) finishGPUs() {
-	ids := []string{"energy", "power", "energy_check", "idle_power", "j_per_out_token", "j_per_token", "tokens_per_j", "throttled_share_power",
+	ids := []string{"energy", "power", "energy_check", "idle_power", "j_per_out_token", "j_per_token", "j_per_good_request", "tokens_per_j", "throttled_share_power",
 		"throttled_share_thermal", "ok_rps_per_gpu", "out_tps_per_gpu"}
 	g := &f.gpu
 	if len(g.at) == 0 {
@@ -69,6 +69,7 @@ func (f *fold) finishGPUs() {
 		total = float64(f.inTokens + f.outTokens)
 	}
 	s.set("j_per_token", energy/total, n, cmp.Or(reason, "input tokens were not counted"))
+	perGood(s, energy, f.good, reason)
 	s.set("tokens_per_j", float64(f.outTokens)/energy, n, cmp.Or(reason, "no energy was used"))
 	s.set("throttled_share_power", throttledPower, n, cmp.Or(reason, "no device reports it"))
 	s.set("throttled_share_thermal", throttledThermal, n, cmp.Or(reason, "no device reports it"))
@@ -78,6 +79,19 @@ func (f *fold) finishGPUs() {
 	}
 	s.set("ok_rps_per_gpu", ok/float64(n), n, "the window has no rates")
 	s.set("out_tps_per_gpu", out/float64(n), n, "the window has no rates")
+}
+
+// perGood sets the energy of one good request, of which good, when not null, were counted.
+func perGood(s *sheet, energy float64, good int64, reason string) {
+	const id = "j_per_good_request"
+	switch {
+	case reason != "":
+		s.none(id, reason)
+	case good == null:
+		s.none(id, "no objective given")
+	default:
+		s.set(id, energy/float64(good), good, "no good request in the window")
+	}
 }
 
 func value(v *float64) float64 {

@@ -9,7 +9,7 @@ FUZZTIME    ?= 5s
 # The NVML binding calls functions that its own header marks as deprecated.
 export CGO_CFLAGS ?= -O2 -g -Wno-deprecated-declarations
 UNITS        = $$($(GO) list ./... | grep -v '^hydrant/scripts$$')
-GOFILES     := $(shell find cmd formats traces internal -name '*.go' -not -name '*_test.go' 2>/dev/null)
+GOFILES     := $(shell find cmd formats traces internal \( -name '*.go' -not -name '*_test.go' -o -name '*.css' -o -name '*.html' \) 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .PHONY: help build test race lint fuzz bench soak microbench golden demo clean

@@ -25,6 +25,7 @@ var may = []struct {
 	{"internal/codec", nil},
 	{"internal/stats", nil},
 	{"internal/fixture", nil},
+	{"internal/plot", nil},
 	{"internal/pipe", []string{"internal/codec", "internal/tty", "formats"}},
 	{"internal/sim", []string{"internal/stats"}},
 	{"internal/slo", []string{"formats", "formats/run", "formats/summary"}},
@@ -41,7 +42,7 @@ var may = []struct {
 	{"cmd/tracegen/...", []string{"traces", "formats/schedule"}},
 	{"cmd/replay/...", []string{"formats/schedule", "formats/run", "internal/sim"}},
 	{"cmd/gpuwatch/...", []string{"formats/gpu"}},
-	{"cmd/reduce/...", []string{"formats/rows", "formats/run", "formats/gpu", "formats/summary", "internal/fold", "internal/slo"}},
+	{"cmd/reduce/...", []string{"formats/rows", "formats/run", "formats/gpu", "formats/summary", "internal/fold", "internal/plot", "internal/slo"}},
 	{"scripts/bench/...", []string{"formats", "formats/run", "formats/schedule"}},
 	{"cmd/judge/...", []string{"formats/schedule", "formats/run", "formats/gpu", "formats/summary", "formats/verdict", "internal/fold", "internal/slo"}},
 }

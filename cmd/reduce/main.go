@@ -29,6 +29,7 @@ import (
 
 	"hydrant/cmd/reduce/internal/aiperf"
 	"hydrant/cmd/reduce/internal/cells"
+	"hydrant/cmd/reduce/internal/page"
 	"hydrant/cmd/reduce/internal/table"
 	"hydrant/formats"
 	"hydrant/formats/summary"
@@ -80,6 +81,7 @@ func app() *ucli.App {
 			&ucli.BoolFlag{Name: "partial", Category: categoryWindow, Usage: "compute from what is whole of a truncated run; every figure says that it is partial"},
 			&ucli.StringFlag{Name: "format", Category: categoryTable, Value: "auto", Usage: "write `FORMAT`: auto (a table on a terminal, else json), " + formList()},
 			&ucli.StringFlag{Name: "percentiles", Category: categoryTable, Value: "p50,p90,p99,p99.9", Usage: "show `LIST` in the table, from p1 p5 p10 p25 p50 p75 p90 p95 p99 p99.9"},
+			&ucli.StringFlag{Name: "plot", Category: categoryTable, Usage: "draw the summary as well: one page, readable without a network, into `FILE.html`, or one SVG per chart into a folder", DefaultText: "no drawings"},
 			&ucli.StringFlag{Name: "columns", Category: categoryTable, Usage: "`on` or off: keep the per-request columns that judge needs", DefaultText: "on up to 1,000,000 requests"},
 		}, cli.Flags("slo", "slo-file", "output", "timeout", "force")...),
 		Description: description,
@@ -102,6 +104,8 @@ type options struct {
 	export   *aiperf.Export // of the formats that need it
 	gathered bool           // the rows of a run were seen
 	view     table.Options
+	plot     string // page or folder of drawings; "" for none
+	bare     bool   // the summary is written without columns, though they were kept to draw them
 }
 
 func parse(c *ucli.Context) (o options, err error) {
@@ -116,6 +120,11 @@ func parse(c *ucli.Context) (o options, err error) {
 	}
 	if err := pipe.CheckTimeout(o.timeout, c.IsSet("timeout"), append(reads, o.output)...); err != nil {
 		return o, err
+	}
+	if o.plot = c.String("plot"); c.IsSet("plot") {
+		if err := checkPlot(cli.Stdin(c), o.plot, o.output, reads); err != nil {
+			return o, err
+		}
 	}
 	if c.IsSet("warmup") {
 		d := c.Duration("warmup")
@@ -156,7 +165,8 @@ func parse(c *ucli.Context) (o options, err error) {
 	case "on":
 		o.fold.MaxColumns = summary.MaxRows
 	case "off":
-		o.fold.NoColumns = true
+		o.bare = true
+		o.fold.NoColumns = o.plot == ""
 	default:
 		return o, cli.Usagef("--columns: got %q, want on or off", v)
 	}
@@ -169,7 +179,7 @@ func parse(c *ucli.Context) (o options, err error) {
 		return o, cli.WithHint(cli.Usagef("--window: AIPerf's files have no window"), "--warmup leaves the beginning out")
 	}
 	o.view.Bold = toTerminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
-	if c.IsSet("percentiles") && !o.form.levels {
+	if c.IsSet("percentiles") && !o.form.levels && o.plot == "" {
 		return o, cli.WithHint(cli.Usagef("--percentiles: the output is %s, which has all of them", o.form.name), "--format table writes the table here too")
 	}
 	o.view.Levels, err = parseLevels(c.String("percentiles"))
@@ -251,8 +261,13 @@ func reduce(c *ucli.Context) (err error) {
 		defer in.Close()
 		inputs = append(inputs, fold.Input{Name: pipe.Place(name), R: in})
 	}
-	// The output is opened before the work, so that a name that cannot be written
-	// is known before a long read.
+	// Outputs are opened before the work, so that a name that cannot be written is
+	// known before a long read.
+	plots, err := openPlot(ctx, o.plot)
+	if err != nil {
+		return err
+	}
+	defer func() { err = plots.finish(err) }()
 	out, err := pipe.Create(ctx, o.output, cli.Stdout(c), pipe.Options{Timeout: o.timeout, Binary: o.form.binary, Force: o.force})
 	if err != nil {
 		return err
@@ -276,6 +291,12 @@ func reduce(c *ucli.Context) (err error) {
 	}
 	if o.form.gather != nil && !o.gathered && s.Plan.Rows > 0 {
 		return &formats.SyntaxError{Place: inputs[0].Name, What: "kind", Got: "a summary", Want: "a run: format " + o.form.name + " is made of its rows"}
+	}
+	if err := plots.write(s, page.Options{SLO: o.fold.SLO, Levels: o.view.Levels}); err != nil {
+		return err
+	}
+	if o.bare {
+		s.Columns, s.Rows = nil, nil
 	}
 	if o.form.write == nil {
 		return nil

@@ -56,6 +56,7 @@ func (f *fold) compute(ctx context.Context) error {
 	f.loadSeries()
 	f.sliceSeries()
 	f.windowSeries(flow.batches)
+	f.clientTimeline()
 	f.status()
 	return nil
 }

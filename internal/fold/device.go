@@ -26,6 +26,7 @@ type device struct {
 	trapezoid         float64 // J over the window
 	idle, idleTime    stats.Sum
 	late, missed, xid int64
+	trace             [len(timelines)]timeline
 }
 
 // sample folds one sample at instant t of the run.
@@ -53,6 +54,7 @@ func (f *fold) sample(s *gpu.Sample, t int64) {
 	if s.IntervalNS.Valid && s.IntervalNS.V > 0 && s.IntervalNS.V < maxTime {
 		begin := t - s.IntervalNS.V
 		covered := min(t, to) - max(begin, from)
+		f.trace(d, s, begin, t)
 		for i := range gaugeTable {
 			if v := gaugeTable[i].of(s); v.Valid && covered > 0 {
 				d.gauges[i].add(v.V, covered, gaugeTable[i].finer)

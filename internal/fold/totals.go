@@ -30,6 +30,7 @@ func (f *fold) finishGPUs() {
 	slices.SortFunc(devices, func(a, b *device) int {
 		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Index, b.Index), cmp.Compare(a.UUID, b.UUID))
 	})
+	f.deviceTimelines(devices)
 	n := int64(len(devices))
 	energy, check, idle, throttledPower, throttledThermal := 0.0, math.NaN(), 0.0, math.NaN(), math.NaN()
 	reason, method := "", ""

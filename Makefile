@@ -12,7 +12,7 @@ UNITS        = $$($(GO) list ./... | grep -v '^hydrant/scripts$$')
 GOFILES     := $(shell find cmd formats traces internal \( -name '*.go' -not -name '*_test.go' -o -name '*.css' -o -name '*.html' \) 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint fuzz bench soak microbench golden demo clean
+.PHONY: help build test matrix test-slow race lint fuzz bench soak microbench golden demo clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,15 @@ bin/gpuwatch: $(GOFILES) go.mod
 test: ## run every test; HYDRANT_REQUIRE=all makes a skip a failure
 	$(GO) test -timeout 5m $(UNITS)
 	$(GO) test -timeout 5m ./scripts
+
+# Wants the machine for itself; it judges by the default limits.
+matrix: ## one row per cause of a verdict, against the simulated server: 4 minutes
+	HYDRANT_MATRIX=1 $(GO) test -count 1 -timeout 20m -v ./scripts/matrix
+
+TIMES ?= 20
+test-slow: ## simulations of many runs, and the matrix TIMES (20) times: 2 hours
+	HYDRANT_SLOW=1 $(GO) test -count 1 -p 1 -timeout 60m ./cmd/... ./internal/...
+	HYDRANT_MATRIX=1 $(GO) test -count $(TIMES) -timeout 4h ./scripts/matrix
 
 race: ## run the tests of all packages but the whole pipelines under the race detector
 	$(GO) test -race -timeout 10m $(UNITS)

@@ -44,6 +44,7 @@ var may = []struct {
 	{"cmd/gpuwatch/...", []string{"formats/gpu"}},
 	{"cmd/reduce/...", []string{"formats/rows", "formats/run", "formats/gpu", "formats/summary", "internal/fold", "internal/plot", "internal/slo"}},
 	{"scripts/bench/...", []string{"formats", "formats/run", "formats/schedule"}},
+	{"scripts/matrix", nil},
 	{"cmd/judge/...", []string{"formats/schedule", "formats/run", "formats/gpu", "formats/summary", "formats/verdict", "internal/fold", "internal/slo"}},
 }
 

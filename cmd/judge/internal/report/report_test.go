@@ -163,9 +163,9 @@ func TestColourIsOnlyAdded(t *testing.T) {
 // Names of models, hosts and errors come from servers and runs: none of them gets at
 // the terminal.
 func TestReportIsPlain(t *testing.T) {
-	const evil = "a\x1b[2J\x1b]0;x\x07\u202eb\u0085\x00c"
+	const bad = "a\x1b[2J\x1b]0;x\x07\u202eb\u0085\x00c"
 	v := sample(t)
-	v.Run.Model, v.Run.Host, v.Run.Target, v.Notes = evil, evil, []string{evil}, []string{evil}
+	v.Run.Model, v.Run.Host, v.Run.Target, v.Notes = bad, bad, []string{bad}, []string{bad}
 	for _, colour := range []bool{false, true} {
 		s := page80(t, v, colour)
 		for _, own := range []string{green, yellow, red, plain} {
@@ -180,7 +180,7 @@ func TestReportIsPlain(t *testing.T) {
 func TestReportOfAnEmptyVerdict(t *testing.T) {
 	v := &verdict.Verdict{Headline: "INVALID", Harness: verdict.Invalid, SLO: verdict.None, Tier: "T0", Claim: "none"}
 	s := page80(t, v, false)
-	for _, want := range []string{"no objective was given", "not measured", "HARNESS=INVALID TIER=T0 SLO=NONE CLAIM=none"} {
+	for _, want := range []string{"no objective was given", "not measured", "calibration: none", "HARNESS=INVALID TIER=T0 SLO=NONE CLAIM=none"} {
 		if !strings.Contains(s, want) {
 			t.Errorf("the report lacks %q:\n%s", want, s)
 		}

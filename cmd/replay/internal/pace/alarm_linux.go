@@ -57,7 +57,7 @@ func (a *Alarm) Ring() {
 //
 // Note: where the process and its parent shared one CPU, at 2,000 requests a second beside
 // 40,000 events the p99 of the dispatch was 150 to 560 µs late without that niceness and
-// 80 to 100 with it.
+// about 70 to 155 with it.
 func Pin() {
 	runtime.LockOSThread()
 	Exact()

@@ -41,12 +41,10 @@ func (c *chunks) arrive(r *rec, do func(t, n int64)) {
 	}
 	first := r.opening(total)
 	do(t, first)
-	rest, sent := total-first, int64(0)
-	for i, g := range c.gaps {
+	share := newSteps(total-first, later)
+	for _, g := range c.gaps {
 		t += 1000 * g
-		upTo := (int64(i) + 1) * rest / later
-		do(t, upTo-sent)
-		sent = upTo
+		do(t, share.next())
 	}
 }
 
@@ -78,13 +76,29 @@ func (r *rec) arrive(do func(t, n int64)) {
 		do(last, rest)
 		return
 	}
-	for i := int64(1); i <= rest; i++ {
-		do(r.first+roundDown(last-r.first, i, rest), 1)
+	if rest <= 0 {
+		return
+	}
+	t, apart := r.first, newSteps(last-r.first, rest)
+	for range rest {
+		t += apart.next()
+		do(t, 1)
 	}
 }
 
-// roundDown returns ⌊a·b/c⌋ for 0 ≤ a and 0 ≤ b ≤ c without overflow.
-func roundDown(a, b, c int64) int64 { return a/c*b + a%c*b/c }
+// steps cuts a whole number a ≥ 0 into n > 0 whole steps that are as equal as can be:
+// the first i of them add up to ⌊i·a/n⌋. It divides once, not at each step.
+type steps struct{ whole, over, left, n int64 }
+
+func newSteps(a, n int64) steps { return steps{whole: a / n, over: a % n, n: n} }
+
+func (s *steps) next() int64 {
+	if s.left += s.over; s.left >= s.n {
+		s.left -= s.n
+		return s.whole + 1
+	}
+	return s.whole
+}
 
 // arrivals walks the tokens of every row, first those with chunk lists in the order
 // of the spool. What is done with them must not depend on the order.

@@ -34,11 +34,11 @@ test: ## run every test; HYDRANT_REQUIRE=all makes a skip a failure
 	$(GO) test -timeout 5m ./scripts
 
 # Wants the machine for itself; it judges by the default limits.
-matrix: ## one row per cause of a verdict, against the simulated server: 4 minutes
+matrix: ## one row per cause of a verdict, against the simulated server: 7 minutes
 	HYDRANT_MATRIX=1 $(GO) test -count 1 -timeout 20m -v ./scripts/matrix
 
 TIMES ?= 20
-test-slow: ## simulations of many runs, and the matrix TIMES (20) times: 2 hours
+test-slow: ## simulations of many runs, and the matrix TIMES (20) times: 3 hours
 	HYDRANT_SLOW=1 $(GO) test -count 1 -p 1 -timeout 60m ./cmd/... ./internal/...
 	HYDRANT_MATRIX=1 $(GO) test -count $(TIMES) -timeout 4h ./scripts/matrix
 

@@ -113,6 +113,20 @@ func (c *Calibration) Settle(requestsPS float64) {
 		through = held
 	}
 	if through != nil {
-		c.Ceiling, c.AtLeast = &through.Sent, through == &c.Points[len(c.Points)-1]
+		c.Ceiling, c.AtLeast = c.steady(through), through == &c.Points[len(c.Points)-1]
 	}
+}
+
+// steady returns the rates of a load that lasts. A window of a second or less is not
+// filled evenly by answers of a second: what it had due is scaled to the events that so
+// many requests a second have, with the share that was received.
+func (c *Calibration) steady(p *Point) *Rates {
+	rates := p.Sent
+	if c.Profile.TokensPerEvent <= 0 || p.Offered.EventsPS <= 0 {
+		return &rates
+	}
+	scale := p.Offered.RequestsPS * float64(c.Profile.OutputTokens) / float64(c.Profile.TokensPerEvent) / p.Offered.EventsPS
+	rates.EventsPS *= scale
+	rates.BytesPS *= scale
+	return &rates
 }

@@ -110,9 +110,8 @@ type calibration struct {
 	cost  time.Duration
 	broke string
 
-	kappa      *float64 // of the smallest load so far
-	smallest   float64
-	perRequest float64 // bytes, of the latest step
+	least      *run.Point // the smallest load so far
+	perRequest float64    // bytes, of the latest step
 	perEvent   float64
 }
 
@@ -222,9 +221,9 @@ func (c *calibration) try(ctx context.Context, rate float64) (run.Point, error) 
 	if err != nil {
 		return run.Point{}, err
 	}
-	pt := s.point(p, due, c.kappa)
-	if pt.Kappa != nil && (c.kappa == nil || rate < c.smallest) {
-		c.kappa, c.smallest = pt.Kappa, rate
+	pt := s.point(p, due, c.least)
+	if c.least == nil || rate < c.least.Offered.RequestsPS {
+		c.least = &pt
 	}
 	c.perRequest, c.perEvent = s.perRequest(), s.perEvent()
 	c.broke = pt.Broke

@@ -19,9 +19,8 @@ const (
 	leastEvents = 0.98                  // of the events that the null server has to send
 	mostLag     = 10 * time.Millisecond // p99
 	mostHiccup  = 2 * time.Millisecond  // p99.9
-	mostDelay   = 2 * time.Millisecond  // of reads, p99
-	mostKappa   = 0.05                  // above that of the smallest load
-	mostMerged  = 0.5                   // likewise: beyond it reads are merged since the client is behind
+	mostDelay   = 2 * time.Millisecond  // of reads, p99, above that of the smallest load: wake-ups are not the load's
+	mostMerged  = 0.5                   // segments per read above those of the smallest load: the client is behind
 	slackEvents = 10 * time.Millisecond // of the events of a window, that may fall beside it
 )
 
@@ -124,9 +123,9 @@ func (s *seen) fault() error {
 	return errors.New("the null server sent no token event")
 }
 
-// point is what a step says about a load. kappa is that of the smallest load, null when
-// there is none yet.
-func (s *seen) point(p step, d due, kappa *float64) run.Point {
+// point is what a step says about a load. least is the point of the smallest load, nil
+// when there is none yet.
+func (s *seen) point(p step, d due, least *run.Point) run.Point {
 	window := p.window.Seconds()
 	var events, cpu int64
 	received := 0.0 // events per second
@@ -166,15 +165,19 @@ func (s *seen) point(p step, d due, kappa *float64) run.Point {
 	}
 	missing := pt.Offered.EventsPS - received
 	slack := max(pt.Offered.EventsPS*(1-leastEvents), (pt.Offered.EventsPS*slackEvents.Seconds()+2)/window)
-	pt.Through = pt.SentShare >= leastSent && missing <= slack && !merges(&pt, kappa, mostMerged)
-	pt.Broke = broke(&pt, kappa)
+	pt.Through = pt.SentShare >= leastSent && missing <= slack && !merges(&pt, least)
+	pt.Broke = broke(&pt, least)
 	pt.Held = pt.Broke == ""
 	return pt
 }
 
 // broke names the first limit that a load breaks, "" when it holds.
-func broke(p *run.Point, kappa *float64) string {
+func broke(p, least *run.Point) string {
 	over := func(v formats.Int, limit time.Duration) bool { return v.Valid && v.V > int64(limit) }
+	delay := mostDelay
+	if least != nil {
+		delay += time.Duration(least.ReadDelayP99NS.Or(0))
+	}
 	switch {
 	case p.SentShare < leastSent:
 		return "sent"
@@ -184,9 +187,9 @@ func broke(p *run.Point, kappa *float64) string {
 		return "hiccup_thread"
 	case over(p.HiccupGoroutineNS, mostHiccup):
 		return "hiccup_goroutine"
-	case merges(p, kappa, mostKappa):
+	case merges(p, least):
 		return "kappa"
-	case over(p.ReadDelayP99NS, mostDelay):
+	case over(p.ReadDelayP99NS, delay):
 		return "read_delay"
 	case !p.Through:
 		return "events"
@@ -195,8 +198,8 @@ func broke(p *run.Point, kappa *float64) string {
 }
 
 // merges reports whether reads held so many more segments than those of the smallest load.
-func merges(p *run.Point, kappa *float64, more float64) bool {
-	return p.Kappa != nil && kappa != nil && *p.Kappa-*kappa > more
+func merges(p, least *run.Point) bool {
+	return p.Kappa != nil && least != nil && least.Kappa != nil && *p.Kappa-*least.Kappa > mostMerged
 }
 
 // perRequest returns the bytes of a mean request, perEvent those of the answers for each

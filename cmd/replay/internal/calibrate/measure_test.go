@@ -30,7 +30,7 @@ func TestPoint(t *testing.T) {
 			f(&s.ticks[1][i])
 		}
 	}
-	base := 1.0
+	base := healthy(p).point(p, d, nil)
 	for _, c := range []struct {
 		broke   string
 		through bool
@@ -42,9 +42,11 @@ func TestPoint(t *testing.T) {
 		{"", true, func(s *seen) { each(s, 2, func(c *run.Client) { c.LagP99NS = formats.Some(10_000_001) }) }}, // a median forgives that
 		{"hiccup_thread", true, func(s *seen) { each(s, 3, func(c *run.Client) { c.HiccupThreadP999NS = formats.Some(2_000_001) }) }},
 		{"hiccup_goroutine", true, func(s *seen) { each(s, 3, func(c *run.Client) { c.HiccupGoroutineP999NS = formats.Some(2_000_001) }) }},
-		{"read_delay", true, func(s *seen) { each(s, 3, func(c *run.Client) { c.ReadDelayP99NS = formats.Some(2_000_001) }) }},
+		{"read_delay", true, func(s *seen) {
+			each(s, 3, func(c *run.Client) { c.ReadDelayP99NS = formats.Some(2_000_001 + base.ReadDelayP99NS.V) })
+		}},
 		{"", true, func(s *seen) { each(s, 5, func(c *run.Client) { c.ReadDelayP99NS = formats.Int{} }) }},
-		{"kappa", true, func(s *seen) { s.reads = 4700 }},
+		{"", true, func(s *seen) { s.reads = 3400 }},
 		{"kappa", false, func(s *seen) { s.reads = 3300 }},
 		{"events", false, func(s *seen) { each(s, 5, func(c *run.Client) { c.TokenEvents = formats.Some(400) }) }},
 	} {

@@ -88,14 +88,6 @@ func (a Axis) at(v float64) float64 {
 	return (v - a.Min) / (a.Max - a.Min)
 }
 
-// value is the inverse of at.
-func (a Axis) value(at float64) float64 {
-	if a.Scale == Log {
-		return math.Exp(math.Log(a.Min) + at*(math.Log(a.Max)-math.Log(a.Min)))
-	}
-	return a.Min + at*(a.Max-a.Min)
-}
-
 // tick is one mark of an axis; without a text it is a minor one.
 type tick struct {
 	v    float64

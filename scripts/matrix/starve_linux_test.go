@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		syscall.Setpriority(syscall.PRIO_PROCESS, 0, -20) // where the system grants it
-		for {
+		syscall.Setpriority(syscall.PRIO_PROCESS, 0, -20)              // where the system grants it
+		for began := time.Now(); time.Since(began) < 10*time.Minute; { // ended long before that
 		}
 	}
 	os.Exit(m.Run())

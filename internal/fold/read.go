@@ -187,6 +187,9 @@ func (f *fold) readPart(ctx context.Context, q *part, p *run.Part) error {
 		if err != nil {
 			return err
 		}
+		if r.whole = !q.header.Streaming; r.whole {
+			r.fluidity = -1
+		}
 		if f.o.Row != nil {
 			if err := f.o.Row(&q.header, row); err != nil {
 				return err

@@ -36,6 +36,7 @@ type rec struct {
 	outcome, source                                uint8
 	reused                                         int8 // −1: not known
 	local, early, spooled, inWindow                bool
+	whole                                          bool // the answer was not streamed
 }
 
 // BytesPerRequest is the memory that a request costs while a run is folded: its

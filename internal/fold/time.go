@@ -32,12 +32,21 @@ func (r *rec) wire(t int64) int64 { return plus(minus(t, r.wrote), r.dial()) }
 
 func (r *rec) ttfbUser() int64 { return minus(r.firstByte, r.due) }
 func (r *rec) ttfbWire() int64 { return r.wire(r.firstByteKernel) }
-func (r *rec) ttftUser() int64 { return minus(r.first, r.due) }
-func (r *rec) ttftWire() int64 { return r.wire(r.firstKernel) }
-func (r *rec) ttftSent() int64 { return r.wire(r.first) }
-func (r *rec) ttfoUser() int64 { return minus(r.answer, r.due) }
-func (r *rec) ttfoWire() int64 { return r.wire(r.answerKernel) }
-func (r *rec) ttfoSent() int64 { return r.wire(r.answer) }
+func (r *rec) ttftUser() int64 { return minus(r.streamed(r.first), r.due) }
+func (r *rec) ttftWire() int64 { return r.wire(r.streamed(r.firstKernel)) }
+func (r *rec) ttftSent() int64 { return r.wire(r.streamed(r.first)) }
+func (r *rec) ttfoUser() int64 { return minus(r.streamed(r.answer), r.due) }
+func (r *rec) ttfoWire() int64 { return r.wire(r.streamed(r.answerKernel)) }
+func (r *rec) ttfoSent() int64 { return r.wire(r.streamed(r.answer)) }
+
+// streamed is t, or null where the answer came whole: when its first token was made
+// nobody saw.
+func (r *rec) streamed(t int64) int64 {
+	if r.whole {
+		return null
+	}
+	return t
+}
 
 // e2eUser ends at the last token, or at the end for an endpoint without tokens.
 func (r *rec) e2eUser() int64 { return minus(r.lastMoment(), r.due) }

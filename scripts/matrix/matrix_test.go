@@ -41,6 +41,7 @@ var loads = map[string]load{
 	"slow":         {plan: plan, args: "--sim default,step=60ms"},
 	"full":         {plan: plan, args: "--sim default,stagger,slots=8,service=const:400ms"}, // 20 requests/s
 	"failing":      {plan: plan, args: "--sim default,fail=503:0.05"},
+	"whole":        {plan: plan, args: "--sim default --stream off"},
 	"uncalibrated": {plan: other, args: "--sim default --calibrate off"},
 	"capped":       {plan: bursts, args: "--sim default --concurrency 8"},
 	"starved":      {plan: plan, args: "--sim default --nice 0", beside: starve},
@@ -75,6 +76,7 @@ var rows = []struct {
 	{"another schedule", "healthy", nil, "--plan other.sched.zst", 3, "", []string{"judge: error:", "schedule"}},
 	{"runs of different schedules", "healthy", nil, "uncalibrated.arrows", 3, "", []string{"judge: error:", "schedule"}},
 	{"no calibration", "uncalibrated", nil, "--slo ttft:p90<1s", 4, "C1 C6", []string{"INVALID", "unproven headroom"}},
+	{"streaming off", "whole", nil, "--slo ttft:p90<1s", 5, "E1:ttft:p90<=1s", []string{"VALID · INCONCLUSIVE", "not measured", "C6 OK"}},
 }
 
 func TestMatrix(t *testing.T) {

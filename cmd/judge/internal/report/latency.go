@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hydrant/cmd/judge/internal/rule"
@@ -91,7 +92,7 @@ func latencyTable(v *verdict.Verdict) table {
 					line.cells[i] = cell{rule.Digits(float64(q.Value.V) / scale), span(q, scale)}
 				}
 				if line.neff == "" && line.cells[i].value != "" && q.Neff != nil && q.Tau != nil {
-					line.neff, line.tau = rule.Digits(float64(int64(*q.Neff))), rule.Digits(*q.Tau)
+					line.neff, line.tau = rule.Digits(float64(int64(*q.Neff))), short(*q.Tau)
 				}
 			}
 			if line.cells != [len(sides)]cell{} {
@@ -145,6 +146,14 @@ func unitOf(of []*verdict.Latency) (string, float64) {
 		return "ms", 1e6
 	}
 	return "µs", 1e3
+}
+
+// short prints a tau in four characters.
+func short(tau float64) string {
+	if tau >= 100 {
+		return strconv.FormatFloat(tau, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(tau, 'g', 3, 64)
 }
 
 func levelName(k int64) string {

@@ -375,6 +375,10 @@ func TestNotApplicable(t *testing.T) {
 		{"A7", "not streamed", func(in *Input) {
 			in.part(func(h *run.Header, _ *run.Detail, _ *summary.PartEnd) { h.Streaming = false })
 		}},
+		{"C6", "not streamed", func(in *Input) {
+			in.part(func(h *run.Header, _ *run.Detail, _ *summary.PartEnd) { h.Streaming = false })
+			in.forget("kappa_excess")
+		}},
 		{"D5", "no objective", func(in *Input) {}},
 	} {
 		in := sample()

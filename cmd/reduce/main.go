@@ -8,6 +8,7 @@
 //
 //	reduce run.arrows
 //	reduce run.arrows gpu.arrows -o run.summary.json
+//	reduce --follow run.arrows
 //	reduce run.arrows --slo 'ttft:p99<500ms' --slo 'tpot:p90<60ms'
 //	reduce run.arrows --format parquet -o requests.parquet
 //	replay --url http://127.0.0.1:8000 day.sched.zst | tee run.arrows | reduce | judge
@@ -82,6 +83,8 @@ func app() *ucli.App {
 			&ucli.StringFlag{Name: "format", Category: categoryTable, Value: "auto", Usage: "write `FORMAT`: auto (a table on a terminal, else json), " + formList()},
 			&ucli.StringFlag{Name: "percentiles", Category: categoryTable, Value: "p50,p90,p99,p99.9", Usage: "show `LIST` in the table, from p1 p5 p10 p25 p50 p75 p90 p95 p99 p99.9"},
 			&ucli.StringFlag{Name: "plot", Category: categoryTable, Usage: "draw the summary as well: one page, readable without a network, into `FILE.html`, or one SVG per chart into a folder", DefaultText: "no drawings"},
+			&ucli.BoolFlag{Name: "follow", Category: categoryTable, Usage: "read a run that replay -o still writes and show the figures so far on standard error; it is cut when it has not grown for --timeout"},
+			&ucli.DurationFlag{Name: "interval", Category: categoryTable, Value: defaultInterval, Usage: "show them every `DURATION`"},
 			&ucli.StringFlag{Name: "columns", Category: categoryTable, Usage: "`on` or off: keep the per-request columns that judge needs", DefaultText: "on up to 1,000,000 requests"},
 		}, cli.Flags("slo", "slo-file", "output", "timeout", "force")...),
 		Description: description,
@@ -105,7 +108,9 @@ type options struct {
 	gathered bool           // the rows of a run were seen
 	view     table.Options
 	plot     string // page or folder of drawings; "" for none
-	bare     bool   // the summary is written without columns, though they were kept to draw them
+	follow   bool   // the input is still being written
+	interval time.Duration
+	bare     bool // the summary is written without columns, though they were kept to draw them
 }
 
 func parse(c *ucli.Context) (o options, err error) {
@@ -118,7 +123,10 @@ func parse(c *ucli.Context) (o options, err error) {
 	if err := pipe.CheckNames(cli.Stdin(c), o.output, reads...); err != nil {
 		return o, err
 	}
-	if err := pipe.CheckTimeout(o.timeout, c.IsSet("timeout"), append(reads, o.output)...); err != nil {
+	if err := checkFollow(c, &o); err != nil {
+		return o, err
+	}
+	if err := pipe.CheckTimeout(o.timeout, c.IsSet("timeout") && !o.follow, append(reads, o.output)...); err != nil {
 		return o, err
 	}
 	if o.plot = c.String("plot"); c.IsSet("plot") {
@@ -254,6 +262,9 @@ func reduce(c *ucli.Context) (err error) {
 	}
 	var inputs []fold.Input
 	for _, name := range o.inputs {
+		if o.follow {
+			break // it may not be there yet
+		}
 		in, err := pipe.OpenWith(ctx, name, cli.Stdin(c), pipe.Options{Timeout: o.timeout})
 		if err != nil {
 			return err
@@ -281,7 +292,14 @@ func reduce(c *ucli.Context) (err error) {
 			defer o.export.Close()
 		}
 	}
+	cleared := func() {}
+	if o.follow {
+		in, done := tail(ctx, &o, cli.Stderr(c))
+		defer in.Close()
+		inputs, cleared = []fold.Input{{Name: in.Name, R: in}}, done
+	}
 	s, err := fold.Run(ctx, inputs, o.fold)
+	cleared()
 	var cut *formats.TruncatedError
 	if errors.As(err, &cut) && cut.Help == "" {
 		cut.Help = "nothing was written: a part of a run is not a result"

@@ -47,6 +47,9 @@ type Options struct {
 	// ends the fold.
 	Row func(h *run.Header, q *run.Request) error
 
+	// Ended, when set, is called when a part of a run has been read to its end.
+	Ended func()
+
 	// Table, when set, is handed the table of per-request metrics once all inputs have
 	// been read. It is valid until Table returns, whose error ends the fold.
 	Table func(s rows.Source) error

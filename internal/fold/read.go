@@ -227,6 +227,9 @@ func (f *fold) readPart(ctx context.Context, q *part, p *run.Part) error {
 	if err != nil {
 		return err
 	}
+	if f.o.Ended != nil {
+		f.o.Ended()
+	}
 	q.end = *end
 	if length := end.Detail.Totals.DurationNS; length > 0 && f.latest.at > length+clockSlack {
 		at := fmt.Sprintf("%s: request %d", place, f.latest.id)

@@ -93,7 +93,7 @@ func (p *Page) made() grid {
 		}
 		add("labels", strings.Join(labels, " "))
 	}
-	add("reduced by", "hydrant "+p.s.Build)
+	add("reduced by", p.s.Build)
 	return g
 }
 

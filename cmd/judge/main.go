@@ -242,5 +242,5 @@ func readSummary(ctx context.Context, o options, stdin io.Reader) (*summary.Summ
 		defer in.Close()
 		inputs = append(inputs, fold.Input{Name: pipe.Place(name), R: in})
 	}
-	return fold.Run(ctx, inputs, fold.Options{Build: cli.Build(), GPUs: len(o.gpus)})
+	return fold.Run(ctx, inputs, fold.Options{Build: cli.Build(), GPUs: len(o.gpus), NoRows: true})
 }

@@ -182,6 +182,7 @@ func parse(c *ucli.Context) (o options, err error) {
 	if o.form, err = parseForm(c.String("format"), toTerminal); err != nil {
 		return o, err
 	}
+	o.fold.NoRows = o.form.name != "json" // the only form that holds them
 	o.screen, o.force = toTerminal, c.Bool("force")
 	if o.form.gather != nil && !o.form.binary && o.fold.Window != nil {
 		return o, cli.WithHint(cli.Usagef("--window: AIPerf's files have no window"), "--warmup leaves the beginning out")

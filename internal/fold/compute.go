@@ -161,6 +161,9 @@ func (f *fold) summary() (*summary.Summary, error) {
 		if s.Columns, err = f.columns(); err != nil {
 			return nil, err
 		}
+		if f.o.NoRows {
+			break
+		}
 		if s.Rows, err = f.carry(); err != nil {
 			return nil, err
 		}

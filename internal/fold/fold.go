@@ -31,7 +31,8 @@ type Input struct {
 // Options say how to fold.
 type Options struct {
 	Build      string          // named in the summary as its maker
-	NoColumns  bool            // leave the per-request columns out
+	NoColumns  bool            // leave the per-request columns out, and the rows
+	NoRows     bool            // leave the rows out: the summary is not written for others to merge
 	MaxColumns int             // leave them out above this many requests; 0: DefaultMaxColumns
 	WarmupNS   formats.Int     // replaces the warm-up of the run's header
 	Window     *Span           // replaces the whole rule for the window

@@ -133,9 +133,7 @@ func witnessRow(r *rand.Rand, id int64, kind string) rows.Request {
 // the python of it; without one the test is skipped, unless it is required.
 func environment(t *testing.T, script string) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("-short: needs a python environment")
-	}
+	fixture.Need(t, !testing.Short(), "-short: needs a python environment")
 	var stdout, stderr bytes.Buffer
 	cmd := exec.Command(filepath.Join(fixture.Root(), "scripts", script))
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -5,11 +5,13 @@ package matrix
 import (
 	"os"
 	"testing"
+
+	"hydrant/internal/fixture"
 )
 
 // starve needs threads that can be kept on a CPU.
 func starve(t *testing.T, _ *os.Process) func() {
 	t.Helper()
-	t.Skip("only Linux keeps a worker on a CPU")
+	fixture.Need(t, false, "only Linux keeps a worker on a CPU")
 	return nil
 }

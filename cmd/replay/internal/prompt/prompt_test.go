@@ -190,6 +190,28 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
+// A builder keeps nothing of the ids it has seen: prompts over ever new ids take no memory
+// once the buffer has its size.
+func TestNothingIsKept(t *testing.T) {
+	for _, l := range lists(t) {
+		b := NewBuilder(Source{Seed: 42, List: l})
+		r, runs := request(1, 4096), [][2]int64{{0, 8}}
+		buf := make([]byte, 0, 1<<16)
+		allocs := testing.AllocsPerRun(200, func() {
+			runs[0][0] += 8
+			r.Turn++
+			r.InputTokens.V = 4096 + r.Turn%100
+			var err error
+			if buf, _, err = b.Build(buf[:0], r, runs, partial); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if allocs != 0 {
+			t.Errorf("%s: %g allocations a prompt of new ids; want 0", l, allocs)
+		}
+	}
+}
+
 func TestBuildAppends(t *testing.T) {
 	for _, l := range lists(t) {
 		b := NewBuilder(Source{Seed: 42, List: l})

@@ -1,10 +1,9 @@
 package prompt
 
 // words is the built-in list, version 1: common English words, each one token with a
-// leading space and without in the vocabularies the test names (cl100k and o200k), and
-// in Mistral's, which were tried when the list was made: SentencePiece v1 and v3 with
-// 32,000 tokens, Tekken. The order and the content never change within a version,
-// since a prompt is drawn by position.
+// leading space and without in the vocabularies of the tests: cl100k and o200k, and
+// Mistral's SentencePiece v1 and v3 with 32,000 tokens and Tekken. The order and the
+// content never change within a version, since a prompt is drawn by position.
 var words = [...]string{
 	"ability", "able", "about", "above", "accept", "access", "account", "act", "action", "actions", "active", "actor",
 	"actual", "add", "added", "adding", "address", "after", "again", "against", "age", "agent", "agents", "ages",

@@ -6,9 +6,6 @@ import (
 	"testing"
 
 	"github.com/tiktoken-go/tokenizer"
-
-	"hydrant/formats"
-	"hydrant/formats/schedule"
 )
 
 func codecs(t *testing.T) map[string]tokenizer.Codec {
@@ -55,28 +52,6 @@ func TestWordsAreAPlainList(t *testing.T) {
 	for _, w := range words {
 		if strings.Trim(w, "abcdefghijklmnopqrstuvwxyz") != "" || len(w) > 7 || w == "" {
 			t.Errorf("%q: want one to seven lower-case letters", w)
-		}
-	}
-}
-
-// Whole prompts have as many tokens as words: merging across words does not happen.
-func TestPromptsHaveTheirLength(t *testing.T) {
-	b := NewBuilder(Source{Seed: 7, List: Words()})
-	cs := codecs(t)
-	for turn := range int64(10) {
-		r := &schedule.Request{Session: "s", Stream: "0", Turn: turn, InputTokens: formats.Some(500)}
-		text, n, err := b.Build(nil, r, nil, nil)
-		if err != nil || n != 500 {
-			t.Fatalf("Build = %d tokens, %v; want 500", n, err)
-		}
-		for name, c := range cs {
-			got, err := c.Count(string(text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != 500 {
-				t.Errorf("%s: turn %d is %d tokens; want 500", name, turn, got)
-			}
 		}
 	}
 }

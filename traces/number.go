@@ -107,6 +107,64 @@ func whole(text []byte) (v int64, ok bool) {
 	return v, exact && ok
 }
 
+// isDecimal reports whether text is a number of the JSON grammar, which has no NaN, no
+// infinity and no sign or zero in front. Text from outside JSON is checked with it
+// before it is parsed.
+func isDecimal(text []byte) bool {
+	digits := func() bool {
+		n := 0
+		for n < len(text) && text[n] >= '0' && text[n] <= '9' {
+			n++
+		}
+		ok := n > 0
+		text = text[n:]
+		return ok
+	}
+	if len(text) > 0 && text[0] == '-' {
+		text = text[1:]
+	}
+	if len(text) > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9' || !digits() {
+		return false
+	}
+	if len(text) > 0 && text[0] == '.' {
+		if text = text[1:]; !digits() {
+			return false
+		}
+	}
+	if len(text) > 0 && text[0]|0x20 == 'e' {
+		if text = text[1:]; len(text) > 0 && (text[0] == '+' || text[0] == '-') {
+			text = text[1:]
+		}
+		return digits() && len(text) == 0
+	}
+	return len(text) == 0
+}
+
+// grain is the finest step of a time that is kept: how many decimal digits of a
+// second, and how many ns the last of them is worth.
+type grain struct {
+	digits int
+	ns     int64
+}
+
+// Grains of traces in seconds.
+var (
+	wholeSeconds = grain{0, 1_000_000_000}
+	grainMS      = grain{3, 1_000_000}
+	grainUS      = grain{6, 1_000}
+	grain100NS   = grain{7, 100}
+)
+
+// seconds reads a time in s from its text and returns ns, rounded once to the grain,
+// half away from zero.
+func seconds(text []byte, g grain) (ns int64, ok bool) {
+	v, _, ok := parseDecimal(text).scaled(g.digits)
+	if !ok || v > math.MaxInt64/g.ns || v < math.MinInt64/g.ns {
+		return 0, false
+	}
+	return v * g.ns, true
+}
+
 // milliseconds reads a time in ms from its text and returns ns, rounded once to whole
 // microseconds, half away from zero.
 func milliseconds(text []byte) (ns int64, ok bool) {

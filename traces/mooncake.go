@@ -1,17 +1,8 @@
 package traces
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
-	"errors"
 	"fmt"
-	"hash"
-	"io"
-	"math"
 	"slices"
-	"strconv"
 
 	"hydrant/formats"
 	"hydrant/formats/jsonl"
@@ -25,36 +16,44 @@ const MooncakeBlock = 512
 // mooncakeQuantum is the time grain of the published traces, 1 ms.
 const mooncakeQuantum = 1_000_000
 
-// MooncakeOptions say how a Mooncake trace is read. The zero value is right for the
-// published traces.
-type MooncakeOptions struct {
-	Name      string // base name of the input, for the trailer
-	Scope     string // where the block ids mean the same text: "mooncake/" and Name without extensions when empty
-	BlockSize int64  // tokens of a block: MooncakeBlock when 0
-	Context   string // schedule.Whole or Delta, for sessions that do not show which; "" decides from block ids
-	Strict    bool   // refuse unknown keys
+var mooncakeFormat = Format{
+	Name:  "mooncake",
+	Usage: "from Mooncake's JSON Lines, and AIPerf's multi-turn rows",
+	Text: `Each row is a request: timestamp (ms), input_length, output_length, hash_ids; or
+text_input, messages, payload; session_id and delay for turns. Rows are sorted by
+time, file order on ties. Every irregularity is refused with its row or counted
+in the trailer.
+
+  tracegen mooncake trace.jsonl.zst -o trace.sched.zst
+  tracegen mooncake trace.jsonl.zst --speed 10 | replay --sim default | reduce`,
+	Options: []string{"block-size", "context", "scope", "strict"},
+	Block:   MooncakeBlock,
+	Sniff: func(head []byte, _ []string) bool {
+		for _, kind := range kindKeys[1:] {
+			if hasKeys(head, kind) {
+				return true
+			}
+		}
+		return false
+	},
+	Read: Mooncake,
 }
 
-// MaxBlockSize is the largest block size that is accepted.
-const MaxBlockSize = 1 << 24
-
 // Mooncake reads a trace in Mooncake's JSON Lines, including the multi-turn rows that
-// AIPerf writes. r yields uncompressed bytes; place names it in errors.
+// AIPerf writes.
 //
 // Errors are *formats.SyntaxError or *formats.TruncatedError with the row, or those of
-// r and of the temporary file.
-func Mooncake(r io.Reader, place string, o MooncakeOptions) (*Trace, error) {
+// the input and of the temporary file.
+func Mooncake(f Input, o Options) (*Trace, error) {
 	if o.BlockSize == 0 {
 		o.BlockSize = MooncakeBlock
 	}
 	if o.Scope == "" {
-		o.Scope = "mooncake/" + stem(o.Name)
+		o.Scope = "mooncake/" + stem(f.Name)
 	}
-	m := &mooncake{
-		o: o, place: place, rows: newSorter(), ids: newBlockIDs(o.BlockSize),
-		sessions: map[string]*talk{}, counts: map[string]int64{}, unknown: map[string]int64{}, sum: sha256.New(),
-	}
-	t, err := m.trace(r)
+	in := newIntake(f.Place, o.Strict)
+	m := &mooncake{o: o, intake: in, rows: newStore(in), ids: newBlockIDs(o.BlockSize), sessions: map[string]*talk{}}
+	t, err := m.read(f)
 	if err != nil {
 		m.rows.close()
 		return nil, err
@@ -64,126 +63,41 @@ func Mooncake(r io.Reader, place string, o MooncakeOptions) (*Trace, error) {
 
 // mooncake is a trace while it is read.
 type mooncake struct {
-	o     MooncakeOptions
-	place string
-
-	lines    *jsonl.Lines
+	*intake
+	o        Options
 	parser   mooncakeParser
-	rows     *sorter
+	rows     *store
 	ids      *blockIDs
 	sessions map[string]*talk // those with a session_id
-	counts   map[string]int64
-	unknown  map[string]int64 // key → the row that had it first
-	order    []string         // unknown keys in order of appearance
-	clock    int64            // latest timestamp, ns
-	n        int64            // rows
-	sum      hash.Hash
-	bytes    int64
-	buf      []byte
 }
 
-func (m *mooncake) trace(r io.Reader) (*Trace, error) {
-	m.lines = jsonl.NewLines(io.TeeReader(r, (*meter)(m)))
-	if err := m.read(); err != nil {
+func (m *mooncake) read(f Input) (*Trace, error) {
+	if err := m.lines(f.R, f.Name, m.row); err != nil {
 		return nil, err
 	}
+	if err := m.some(); err != nil {
+		return nil, err
+	}
+	m.count("chain_breaks", m.ids.breaks)
 	m.ids = nil // whoever writes the schedule needs memory too
 	decided, err := m.decide()
 	if err != nil {
 		return nil, err
 	}
-	replay, err := newMooncakeReplay(m)
+	get, err := m.rows.requests()
 	if err != nil {
 		return nil, err
 	}
-	t := &Trace{
-		Block:     &schedule.Block{Tokens: m.o.BlockSize, Last: schedule.Partial},
-		QuantumNS: mooncakeQuantum,
-		Source:    schedule.SourceDigest{Name: m.o.Name, SHA256: hex.EncodeToString(m.sum.Sum(nil)), Bytes: m.bytes},
-		Undecided: m.o.Context != "" && !decided,
-		counts:    m.counts,
-		next:      replay.next,
-		close:     m.rows.close,
-	}
-	for _, key := range m.order {
-		n, rows := m.counts["unknown_key:"+key], "rows"
-		if n == 1 {
-			rows = "row"
+	next := func() (*schedule.Request, error) {
+		r, err := get()
+		if err == nil {
+			m.settle(r)
 		}
-		t.Warnings = append(t.Warnings, fmt.Sprintf("%s:%d: unknown key %q, ignored on %d %s", m.place, m.unknown[key], key, n, rows))
+		return r, err
 	}
+	t := m.trace(mooncakeQuantum, &schedule.Block{Tokens: m.o.BlockSize, Last: schedule.Partial}, next, m.rows.close)
+	t.Undecided = m.o.Context != "" && !decided
 	return t, nil
-}
-
-// meter counts and hashes the bytes that pass.
-type meter mooncake
-
-func (m *meter) Write(p []byte) (int, error) {
-	m.bytes += int64(len(p))
-	return m.sum.Write(p)
-}
-
-// read takes every row in.
-func (m *mooncake) read() error {
-	for {
-		line, err := m.lines.Next()
-		cut := errors.Is(err, jsonl.ErrNoNewline)
-		switch {
-		case cut: // the last newline may be missing
-			line = m.lines.Rest()
-		case err == io.EOF:
-			if m.n == 0 {
-				return &formats.TruncatedError{Place: m.place, Want: "a first row", Help: "the input is empty"}
-			}
-			m.setCount("chain_breaks", m.ids.breaks)
-			return nil
-		case errors.Is(err, io.ErrUnexpectedEOF):
-			return &formats.TruncatedError{Place: m.at(m.lines.Number() + 1), Want: "the rest of the trace", Err: err, Help: "the file was cut off; copy it again"}
-		case errors.Is(err, jsonl.ErrLineTooLong):
-			return &formats.SyntaxError{Place: m.at(m.lines.Number() + 1), What: "row", Err: err}
-		case err != nil:
-			return fmt.Errorf("%s: %w", m.place, err)
-		}
-		if blank(line) {
-			m.counts["blank_lines"]++
-			continue
-		}
-		fault, err := m.row(line)
-		switch {
-		case err != nil:
-			return err
-		case fault == nil:
-		case cut && fault.Got == "end of line":
-			return &formats.TruncatedError{Place: m.at(m.lines.Number()), Want: "the rest of the row", Help: "the file was cut off; copy it again"}
-		default:
-			e := m.syntax(fault)
-			if m.n == 0 && bytes.Contains(line, []byte(`"`+schedule.Format+`"`)) {
-				e.Help = "this is a schedule already: tracegen schedule transforms it, and replay sends it"
-			}
-			return e
-		}
-	}
-}
-
-func blank(line []byte) bool {
-	for _, b := range line {
-		if b != ' ' && b != '\t' && b != '\r' && b != '\n' {
-			return false
-		}
-	}
-	return true
-}
-
-func (m *mooncake) at(line int64) string { return m.place + ":" + strconv.FormatInt(line, 10) }
-
-func (m *mooncake) syntax(f *jsonl.Fault) *formats.SyntaxError {
-	return &formats.SyntaxError{Place: m.at(m.lines.Number()), What: f.What, Got: f.Got, Want: f.Want}
-}
-
-func (m *mooncake) setCount(name string, n int64) {
-	if n > 0 {
-		m.counts[name] = n
-	}
 }
 
 // row checks one row, notes what it means for its session and stores it.
@@ -192,53 +106,27 @@ func (m *mooncake) row(line []byte) (*jsonl.Fault, error) {
 	if fault != nil {
 		return fault, nil
 	}
-	number := m.lines.Number()
-	if fault := m.keys(row, number); fault != nil {
-		return fault, nil
-	}
-	if fault := m.blocks(row); fault != nil {
-		return fault, nil
-	}
-	key, t, fault := m.session(row, number)
-	if fault != nil {
-		return fault, nil
-	}
-	if row.at.Valid {
-		if m.n > 0 && row.at.V < m.clock {
-			m.counts["sorted_backward"]++
-		}
-		m.clock = row.at.V
-	}
-	m.n++
-	return nil, m.store(row, t, key, number)
-}
-
-// keys counts what is not carried.
-func (m *mooncake) keys(row *mooncakeRow, number int64) *jsonl.Fault {
 	if row.headers {
 		m.counts["headers_dropped"]++
 	}
 	for _, key := range row.unknown {
-		if m.o.Strict {
-			return &jsonl.Fault{What: "key", Got: key, Want: "known keys only, under --strict"}
+		if fault := m.key(key); fault != nil {
+			return fault, nil
 		}
-		if _, seen := m.unknown[key]; !seen {
-			if len(m.order) == maxUnknown {
-				key = "…"
-			}
-			if _, seen := m.unknown[key]; !seen {
-				m.unknown[key] = number
-				m.order = append(m.order, key)
-			}
-		}
-		m.counts["unknown_key:"+key]++
 	}
-	return nil
+	if fault := m.blocks(row); fault != nil {
+		return fault, nil
+	}
+	key, t, fault := m.session(row)
+	if fault != nil {
+		return fault, nil
+	}
+	if row.at.Valid {
+		m.time(row.at.V)
+	}
+	m.n++
+	return nil, m.store(row, t, key)
 }
-
-// maxUnknown is how many unknown keys are told apart: a trailer is no place for a
-// million of them.
-const maxUnknown = 100
 
 // blocks checks the ids of a row against its length and against the rows before.
 func (m *mooncake) blocks(row *mooncakeRow) *jsonl.Fault {
@@ -263,62 +151,43 @@ func (m *mooncake) blocks(row *mooncakeRow) *jsonl.Fault {
 
 // find returns the first row on which an id had the size it was seen with.
 func (m *mooncake) find(c *conflict) int64 {
-	next, err := m.rows.sorted()
-	first := m.lines.Number()
-	var rec storedRow
+	next, err := m.rows.rows.sorted()
+	first := m.line
 	for err == nil {
 		var b []byte
 		if b, err = next(); err != nil {
 			break
 		}
-		if rec.decode(b) != nil || rec.r.Blocks == nil || rec.line >= first {
+		r, err := m.rows.decode(b)
+		if err != nil || r.Blocks == nil || r.ID >= first {
 			continue
 		}
-		left := rec.ids()
-		for _, run := range rec.r.Blocks.Add {
+		all := int64(0)
+		for _, run := range r.Blocks.Add {
+			all += run[1]
+		}
+		left := all
+		for _, run := range r.Blocks.Add {
 			left -= run[1]
 			if c.id < run[0] || c.id-run[0] >= run[1] {
 				continue
 			}
 			size := m.o.BlockSize
 			if left == 0 && c.id == run[0]+run[1]-1 {
-				size = min(size, rec.r.InputTokens.V-(rec.ids()-1)*size)
+				size = min(size, r.InputTokens.V-(all-1)*size)
 			}
 			if size == c.was {
-				first = rec.line
+				first = r.ID
 			}
 		}
 	}
 	return first
 }
 
-// storedRow is what waits in the sorter: a line number, whether the row has a
-// session_id, and the request as it will be written, less what is known only at the end.
-type storedRow struct {
-	line   int64
-	named  bool
-	parser schedule.Parser
-	r      *schedule.Request
-}
-
-func (s *storedRow) decode(b []byte) (err error) {
-	s.line = int64(binary.LittleEndian.Uint64(b))
-	s.named = b[8] == 1
-	s.r, err = s.parser.Parse(b[9:])
-	return err
-}
-
-func (s *storedRow) ids() (n int64) {
-	for _, run := range s.r.Blocks.Add {
-		n += run[1]
-	}
-	return n
-}
-
 // store keeps a row until the trace has been read to its end.
-func (m *mooncake) store(row *mooncakeRow, t *talk, key, number int64) error {
+func (m *mooncake) store(row *mooncakeRow, t *talk, key int64) error {
 	r := schedule.Request{
-		AtNS: row.at, Session: "r" + strconv.FormatInt(number, 10), Stream: "0", Context: schedule.Whole,
+		ID: m.line, AtNS: row.at, Context: schedule.Whole,
 		InputTokens: row.input, OutputTokens: row.planned(), Extra: row.extra, Body: row.body(),
 	}
 	switch {
@@ -327,27 +196,26 @@ func (m *mooncake) store(row *mooncakeRow, t *talk, key, number int64) error {
 	case row.context != "":
 		r.Context = contextModes[row.context]
 	}
-	var head [9]byte
-	binary.LittleEndian.PutUint64(head[:], uint64(number))
-	if t != nil {
-		head[8] = 1
-		r.Session, r.Turn = row.session, t.rows-1
-		switch {
-		case t.rows == 1:
-		case row.delay.Valid:
-			r.DelayNS = row.delay
-		case !row.at.Valid:
-			r.DelayNS = formats.Some(0)
-		}
-	}
 	if row.delay.Valid && (t == nil || t.rows == 1) {
 		m.counts["delay_without_predecessor"]++
 	}
 	if row.ids > 0 {
 		r.Blocks = &schedule.Blocks{Scope: m.o.Scope, Add: row.runs}
 	}
-	m.buf = schedule.AppendRequest(append(m.buf[:0], head[:]...), &r)
-	return m.rows.add(key, m.buf)
+	if t == nil {
+		return m.rows.single(key, m.line, &r)
+	}
+	r.Session, r.Stream, r.Turn = row.session, "0", t.rows-1
+	if t.rows > 1 {
+		r.After = []int64{t.line}
+		if row.delay.Valid {
+			r.DelayNS = row.delay
+		} else if !row.at.Valid {
+			r.DelayNS = formats.Some(0)
+		}
+	}
+	t.line = m.line
+	return m.rows.add(key, &r)
 }
 
 // body returns the literal part of a row as the schedule carries it.
@@ -365,12 +233,4 @@ func (row *mooncakeRow) body() (b []byte) {
 		return row.payload
 	}
 	return nil
-}
-
-// later adds a wait to a time, capped.
-func later(t, wait int64) int64 {
-	if t > math.MaxInt64-wait {
-		return math.MaxInt64
-	}
-	return t + wait
 }

@@ -18,11 +18,11 @@ func FuzzMooncake(f *testing.F) {
 	f.Add([]byte(`{"timestamp":3,"messages":[{"role":"user"}],"message_mode":"delta","extra":{}}`+"\n"+`{"timestamp":1e-3,"payload":{"max_tokens":5}}`), true)
 	f.Add([]byte(`{"session_id":"r2","timestamp":0,"text_input":"\u00e9","context_mode":"deltas_with_responses"}`+"\n"+`{"timestamp":0,"input_length":1}`), false)
 	f.Fuzz(func(t *testing.T, text []byte, delta bool) {
-		o := MooncakeOptions{Name: "f.jsonl"}
+		o := Options{}
 		if delta {
 			o.Context = schedule.Delta
 		}
-		tr, err := Mooncake(bytes.NewReader(text), "f.jsonl", o)
+		tr, err := Mooncake(piped("f.jsonl", bytes.NewReader(text)), o)
 		if err != nil {
 			var syntax *formats.SyntaxError
 			var cut *formats.TruncatedError

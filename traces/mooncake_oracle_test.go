@@ -22,7 +22,7 @@ type figures struct {
 }
 
 func figure(t *testing.T, rel string) (f figures) {
-	reqs, _ := plan(t, open(t, rel, MooncakeOptions{}))
+	reqs, _ := plan(t, load(t, Mooncake, rel, Options{}))
 	seen := map[int64]bool{}
 	uses := map[int64]int{}
 	for _, r := range reqs {
@@ -124,7 +124,7 @@ func TestMooncakeFigures(t *testing.T) {
 }
 
 func TestMooncakeLines(t *testing.T) {
-	tr := open(t, "data/mooncake/conversation_lines_1-6011.jsonl.zst", MooncakeOptions{})
+	tr := load(t, Mooncake, "data/mooncake/conversation_lines_1-6011.jsonl.zst", Options{})
 	reqs, _ := plan(t, tr)
 	for i, want := range [][]schedule.Run{{{0, 14}}, {{0, 1}, {14, 14}}, {{0, 1}, {28, 14}}} {
 		r := reqs[i]
@@ -151,7 +151,7 @@ func TestMooncakeLines(t *testing.T) {
 func TestAIPerfSample(t *testing.T) {
 	const name = "mooncake/aiperf_multiturn_delay_sample.jsonl"
 	want := expect(t, name)
-	tr := open(t, "data/"+name, MooncakeOptions{})
+	tr := load(t, Mooncake, "data/"+name, Options{})
 	reqs, end := plan(t, tr)
 	byTurn := map[int64]*schedule.Request{}
 	var delays, untimed, notCeil int64
@@ -182,7 +182,7 @@ func TestAIPerfSample(t *testing.T) {
 	}{
 		{"records", end.Requests, want.Records}, {"sessions", end.Sessions, want.Sessions}, {"output", end.OutputTokens, want.SumOutput},
 		{"input as listed", end.InputTokens, want.SumListed}, {"delays, us", delays / 1000, int64(want.SumDelay * 1000)}, {"delays", delays, 45_696_000_000},
-		{"without a time", untimed, want.NoTime}, {"not ceil", notCeil, int64(len(want.NotCeil))}, {"bytes", tr.Source.Bytes, want.Bytes},
+		{"without a time", untimed, want.NoTime}, {"not ceil", notCeil, int64(len(want.NotCeil))}, {"bytes", tr.Sources[0].Bytes, want.Bytes},
 		{"blocks", end.Blocks, 253}, {"hit blocks", end.HitBlocks, 63}, {"hit tokens", end.HitTokens, 32_256}, {"input", end.InputTokens, 127_457},
 		{"distinct", end.DistinctBlocks, 190}, {"group_id", count(end, "unknown_key:group_id"), 2}, {"delta sessions", count(end, "sessions_delta"), 1},
 	} {
@@ -190,8 +190,8 @@ func TestAIPerfSample(t *testing.T) {
 			t.Errorf("%s = %d; want %d", q.what, q.got, q.want)
 		}
 	}
-	if tr.Source.SHA256 != want.SHA256 {
-		t.Errorf("sha256 = %s; want %s", tr.Source.SHA256, want.SHA256)
+	if tr.Sources[0].SHA256 != want.SHA256 {
+		t.Errorf("sha256 = %s; want %s", tr.Sources[0].SHA256, want.SHA256)
 	}
 	two, three := byTurn[1], byTurn[2]
 	if two.AtNS.Valid || !cmp.Equal(two.After, []int64{byTurn[0].ID}) || two.DelayNS != some(614_000_000) ||

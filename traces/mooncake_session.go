@@ -2,8 +2,6 @@ package traces
 
 import (
 	"fmt"
-	"hash/maphash"
-	"io"
 	"strconv"
 
 	"hydrant/formats"
@@ -15,6 +13,7 @@ import (
 // file is their order in time.
 type talk struct {
 	rows    int64
+	line    int64  // number of the latest row
 	key     int64  // sort key of the latest row, ns
 	mode    string // declared context_mode
 	kind    rowKind
@@ -26,15 +25,12 @@ type talk struct {
 	context string
 	join    bool // the prompt is all texts so far
 
-	// While rows are handed out:
-	done   int64
-	lastID int64
-	texts  []byte // joined so far
+	texts []byte // joined so far, while rows are handed out
 }
 
 // session adds a row to its session and returns its sort key: its timestamp, or the
 // earliest it could start after the row before.
-func (m *mooncake) session(row *mooncakeRow, number int64) (key int64, t *talk, _ *jsonl.Fault) {
+func (m *mooncake) session(row *mooncakeRow) (key int64, t *talk, _ *jsonl.Fault) {
 	if row.session == "" {
 		if !row.at.Valid {
 			return 0, nil, &jsonl.Fault{What: "timestamp", Got: "null", Want: "a time, on a row without session_id"}
@@ -146,92 +142,20 @@ func (m *mooncake) decide() (byOption bool, _ error) {
 	return byOption, nil
 }
 
-// mooncakeReplay hands the stored rows out in order.
-type mooncakeReplay struct {
-	m    *mooncake
-	get  func() ([]byte, error)
-	rec  storedRow
-	id   int64
-	at   int64
-	same map[uint64]bool // hashes of the rows at the latest instant
-	seed maphash.Seed
-	buf  []byte
-}
-
-func newMooncakeReplay(m *mooncake) (*mooncakeReplay, error) {
-	get, err := m.rows.sorted()
-	return &mooncakeReplay{m: m, get: get, at: -1, same: map[uint64]bool{}, seed: maphash.MakeSeed()}, err
-}
-
-func (p *mooncakeReplay) next() (*schedule.Request, error) {
-	b, err := p.get()
-	if err != nil {
-		return nil, err
-	}
-	if err := p.rec.decode(b); err != nil {
-		return nil, fmt.Errorf("temporary file: %w", err)
-	}
-	r := p.rec.r
-	p.ties(r)
-	r.ID = p.id
-	p.id++
-	if !p.rec.named {
-		for p.m.sessions[r.Session] != nil { // a session_id of that name
-			r.Session += "_"
-		}
-		r.Last = true
-		return r, nil
-	}
-	t := p.m.sessions[r.Session]
+// settle gives a stored row what only the whole session showed.
+func (m *mooncake) settle(r *schedule.Request) {
+	t := m.sessions[r.Session]
 	if t == nil {
-		return nil, fmt.Errorf("temporary file: %w", io.ErrUnexpectedEOF)
+		return
 	}
 	r.Context = t.context
-	if t.done > 0 {
-		r.After = append(r.After, t.lastID)
-	}
 	if t.join {
 		t.joinTexts(r)
-	}
-	t.lastID = r.ID
-	t.done++
-	if t.done == t.rows {
-		r.Last = true
-		t.texts = nil
-	}
-	return r, nil
-}
-
-// ties counts rows at the instant of the row before, and rows without a session that
-// are equal in everything. Like all counts of a reader they are of the whole trace: a
-// window takes its part afterwards.
-func (p *mooncakeReplay) ties(r *schedule.Request) {
-	if !r.AtNS.Valid {
-		return
-	}
-	if r.AtNS.V != p.at {
-		p.at = r.AtNS.V
-		clear(p.same)
-	} else {
-		p.m.counts["ties_kept"]++
-	}
-	if p.rec.named {
-		return
-	}
-	plain := *r
-	plain.Session = ""
-	p.buf = schedule.AppendRequest(p.buf[:0], &plain)
-	switch sum := maphash.Bytes(p.seed, p.buf); {
-	case p.same[sum]:
-		p.m.counts["identical_kept"]++
-	case len(p.same) < maxSame:
-		p.same[sum] = true
+		if r.Last {
+			t.texts = nil
+		}
 	}
 }
-
-// maxSame is how many different rows at one instant are remembered: in a trace whose
-// times are all 0 that would be every row.
-const maxSame = 1 << 14
 
 // joinTexts makes the prompt of a row all texts of its session so far.
 func (t *talk) joinTexts(r *schedule.Request) {

@@ -15,10 +15,14 @@ import (
 	"hydrant/internal/fixture"
 )
 
-// open reads a fixture as Mooncake.
-func open(t testing.TB, rel string, o MooncakeOptions) *Trace {
+// piped is an input that is no file.
+func piped(name string, r io.Reader) Input { return Input{Place: name, Name: name, R: r} }
+
+// load reads a fixture.
+func load(t testing.TB, read func(Input, Options) (*Trace, error), rel string, o Options) *Trace {
 	t.Helper()
-	f, err := os.Open(fixture.Shared(t, rel))
+	path := fixture.Shared(t, rel)
+	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,8 +32,8 @@ func open(t testing.TB, rel string, o MooncakeOptions) *Trace {
 		t.Fatal(err)
 	}
 	defer z.Close()
-	o.Name = filepath.Base(rel)
-	tr, err := Mooncake(z, o.Name, o)
+	name := filepath.Base(rel)
+	tr, err := read(Input{Place: name, Name: name, Path: path, R: z}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +198,7 @@ func TestMooncakeExpected(t *testing.T) {
 	for _, name := range []string{"mooncake/conversation_lines_1-6011.jsonl.zst", "mooncake/synthetic_trace.jsonl.zst"} {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".jsonl.zst"), func(t *testing.T) {
 			want := expect(t, name)
-			tr := open(t, "data/"+name, MooncakeOptions{})
+			tr := load(t, Mooncake, "data/"+name, Options{})
 			reqs, end := plan(t, tr)
 			var in, out, at []int64
 			var ties int64
@@ -229,14 +233,14 @@ func TestMooncakeExpected(t *testing.T) {
 				{"ties", ties, want.Time.Ties}, {"ties counted", count(end, "ties_kept"), want.Time.Ties}, {"instants", int64(len(instants)), want.Time.Instants},
 				{"blocks", end.Blocks, want.Reuse.Blocks}, {"hit_blocks", end.HitBlocks, want.Reuse.Hit}, {"hit_tokens", end.HitTokens, want.Reuse.HitTokens},
 				{"distinct", end.DistinctBlocks, want.Reuse.Distinct}, {"min id", lo, want.Reuse.Min}, {"max id", hi, want.Reuse.Max},
-				{"fully cached", cached, want.Reuse.FullyCached}, {"bytes", tr.Source.Bytes, want.Bytes},
+				{"fully cached", cached, want.Reuse.FullyCached}, {"bytes", tr.Sources[0].Bytes, want.Bytes},
 			} {
 				if q.got != q.want {
 					t.Errorf("%s = %d; want %d", q.what, q.got, q.want)
 				}
 			}
-			if tr.Source.SHA256 != want.SHA256 {
-				t.Errorf("sha256 = %s; want %s", tr.Source.SHA256, want.SHA256)
+			if tr.Sources[0].SHA256 != want.SHA256 {
+				t.Errorf("sha256 = %s; want %s", tr.Sources[0].SHA256, want.SHA256)
 			}
 			if got := ranks(in); got != want.Input {
 				t.Errorf("input = %+v; want %+v", got, want.Input)

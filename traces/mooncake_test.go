@@ -19,10 +19,9 @@ import (
 var some = formats.Some
 
 // rows reads lines as Mooncake and returns the schedule's request lines and the counts.
-func rows(t testing.TB, o MooncakeOptions, lines ...string) (out []string, end schedule.Trailer, err error) {
+func rows(t testing.TB, o Options, lines ...string) (out []string, end schedule.Trailer, err error) {
 	t.Helper()
-	o.Name = "t.jsonl"
-	tr, err := Mooncake(strings.NewReader(strings.Join(lines, "\n")+"\n"), "t.jsonl", o)
+	tr, err := Mooncake(piped("t.jsonl", strings.NewReader(strings.Join(lines, "\n")+"\n")), o)
 	if err != nil {
 		return nil, end, err
 	}
@@ -37,15 +36,15 @@ func rows(t testing.TB, o MooncakeOptions, lines ...string) (out []string, end s
 func TestMooncakeRows(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		o      MooncakeOptions
+		o      Options
 		in     []string
 		want   []string
 		counts string
 	}{
-		{"keys in any order, floats that are whole", MooncakeOptions{},
+		{"keys in any order, floats that are whole", Options{},
 			[]string{`{"hash_ids":[7.0,8,1e1],"output_length":0,"input_length":1025.0,"timestamp":1.5}`},
 			[]string{`{"id":0,"at_ns":1500000,"session":"r1","stream":"0","turn":0,"last":true,"context":"whole","input_tokens":1025,"output_tokens":0,"blocks":{"scope":"mooncake/t","keep":0,"add":[[7,2],[10,1]]}}`}, ""},
-		{"sorted stably, ties kept, blank lines ignored", MooncakeOptions{},
+		{"sorted stably, ties kept, blank lines ignored", Options{},
 			[]string{`{"timestamp":5,"input_length":1}`, ``, `{"timestamp":3,"input_length":2}`, `{"timestamp":5,"input_length":3}`, ` `, `{"timestamp":3,"input_length":4}`},
 			[]string{
 				`{"id":0,"at_ns":3000000,"session":"r3","stream":"0","turn":0,"last":true,"context":"whole","input_tokens":2}`,
@@ -53,14 +52,14 @@ func TestMooncakeRows(t *testing.T) {
 				`{"id":2,"at_ns":5000000,"session":"r1","stream":"0","turn":0,"last":true,"context":"whole","input_tokens":1}`,
 				`{"id":3,"at_ns":5000000,"session":"r4","stream":"0","turn":0,"last":true,"context":"whole","input_tokens":3}`,
 			}, "blank_lines 2, sorted_backward 2, ties_kept 2"},
-		{"identical rows are kept", MooncakeOptions{},
+		{"identical rows are kept", Options{},
 			[]string{`{"timestamp":0,"input_length":1}`, `{"timestamp":0,"input_length":1}`, `{"timestamp":0,"input_length":2}`},
 			[]string{
 				`{"id":0,"at_ns":0,"session":"r1","stream":"0","turn":0,"last":true,"context":"whole","input_tokens":1}`,
 				`{"id":1,"at_ns":0,"session":"r2","stream":"0","turn":0,"last":true,"context":"whole","input_tokens":1}`,
 				`{"id":2,"at_ns":0,"session":"r3","stream":"0","turn":0,"last":true,"context":"whole","input_tokens":2}`,
 			}, "identical_kept 1, ties_kept 2"},
-		{"a session of whole prompts", MooncakeOptions{},
+		{"a session of whole prompts", Options{},
 			[]string{
 				`{"session_id":"a","timestamp":0,"input_length":512,"hash_ids":[1]}`,
 				`{"session_id":"a","timestamp":2000,"input_length":1024,"hash_ids":[1,2]}`,
@@ -73,7 +72,7 @@ func TestMooncakeRows(t *testing.T) {
 				`{"id":2,"at_ns":3000000000,"after":[1],"delay_ns":5000000,"session":"a","stream":"0","turn":2,"context":"whole","input_tokens":1536,"blocks":{"scope":"mooncake/t","keep":0,"add":[[1,3]]}}`,
 				`{"id":3,"after":[2],"delay_ns":0,"session":"a","stream":"0","turn":3,"last":true,"context":"whole","input_tokens":1600,"blocks":{"scope":"mooncake/t","keep":0,"add":[[1,4]]}}`,
 			}, "sessions_whole 1"},
-		{"lines without a time stand where they could start", MooncakeOptions{Context: "delta"},
+		{"lines without a time stand where they could start", Options{Context: "delta"},
 			[]string{
 				`{"session_id":"a","timestamp":1,"input_length":5}`, `{"session_id":"a","delay":10,"input_length":6}`, `{"session_id":"a","delay":10,"input_length":7}`,
 				`{"timestamp":11,"input_length":8}`, `{"timestamp":12,"input_length":9}`,
@@ -85,13 +84,13 @@ func TestMooncakeRows(t *testing.T) {
 				`{"id":3,"at_ns":12000000,"session":"r5","stream":"0","turn":0,"last":true,"context":"whole","input_tokens":9}`,
 				`{"id":4,"after":[1],"delay_ns":10000000,"session":"a","stream":"0","turn":2,"last":true,"context":"delta","input_tokens":7}`,
 			}, "sessions_delta 1"},
-		{"declared deltas", MooncakeOptions{},
+		{"declared deltas", Options{},
 			[]string{`{"session_id":"a","timestamp":0,"input_length":5,"context_mode":"deltas_without_responses"}`, `{"session_id":"a","input_length":6,"context_mode":"deltas_without_responses"}`},
 			[]string{
 				`{"id":0,"at_ns":0,"session":"a","stream":"0","turn":0,"context":"delta","input_tokens":5}`,
 				`{"id":1,"after":[0],"delay_ns":0,"session":"a","stream":"0","turn":1,"last":true,"context":"delta","input_tokens":6}`,
 			}, "sessions_delta 1"},
-		{"texts joined", MooncakeOptions{},
+		{"texts joined", Options{},
 			[]string{
 				`{"session_id":"a","timestamp":0,"text_input":"one \"1\"","context_mode":"deltas_with_responses"}`,
 				`{"session_id":"b","timestamp":0,"messages":[{"role":"user","content":"x"}],"context_mode":"deltas_with_responses"}`,
@@ -104,7 +103,7 @@ func TestMooncakeRows(t *testing.T) {
 				`{"id":2,"at_ns":1000000,"after":[0],"session":"a","stream":"0","turn":1,"last":true,"context":"whole","body":{"prompt":"one \"1\" two"}}`,
 				`{"id":3,"at_ns":1000000,"after":[1],"session":"b","stream":"0","turn":1,"last":true,"context":"whole","body":{"messages":[{"role":"user","content":"x"},{"role":"assistant","content":"y"},{"role":"user","content":"z"}],"tools":[1]}}`,
 			}, "sessions_whole 2, ties_kept 2"},
-		{"literal prompts", MooncakeOptions{},
+		{"literal prompts", Options{},
 			[]string{
 				`{"timestamp":0,"text_input":"hé","output_length":3,"extra":{"top_p":1e-1}}`,
 				`{"timestamp":1,"messages":[{"content":"x","role":"user"}],"tools":[{"a":1}],"message_mode":"history"}`,
@@ -123,28 +122,28 @@ func TestMooncakeRows(t *testing.T) {
 				`{"id":5,"at_ns":5000000,"after":[4],"session":"s","stream":"0","turn":1,"last":true,"context":"delta","body":{"messages":[{"role":"user"}]}}`,
 				`{"id":6,"at_ns":6000000,"session":"r7","stream":"0","turn":0,"last":true,"context":"delta","body":{"messages":[{"role":"user"}]}}`,
 			}, "headers_dropped 1, sessions_delta 1"},
-		{"nulls are absent", MooncakeOptions{},
+		{"nulls are absent", Options{},
 			[]string{`{"timestamp":0,"delay":null,"input_length":3,"output_length":null,"hash_ids":null,"session_id":null,"text_input":null,"messages":null,"tools":null,"payload":null,"message_mode":null,"context_mode":null,"extra":null,"headers":null,"type":null}`},
 			[]string{`{"id":0,"at_ns":0,"session":"r1","stream":"0","turn":0,"last":true,"context":"whole","input_tokens":3}`}, ""},
-		{"unknown keys, a delay without a row before, too few ids", MooncakeOptions{},
+		{"unknown keys, a delay without a row before, too few ids", Options{},
 			[]string{`{"timestamp":0,"input_length":2000,"hash_ids":[5],"delay":3,"group_id":7,"note":{"deep":[1]}}`, `{"timestamp":0,"input_length":512,"hash_ids":[5],"group_id":8}`},
 			[]string{
 				`{"id":0,"at_ns":0,"session":"r1","stream":"0","turn":0,"last":true,"context":"whole","input_tokens":2000,"blocks":{"scope":"mooncake/t","keep":0,"add":[[5,1]]}}`,
 				`{"id":1,"at_ns":0,"session":"r2","stream":"0","turn":0,"last":true,"context":"whole","input_tokens":512,"blocks":{"scope":"mooncake/t","keep":0,"add":[[5,1]]}}`,
 			}, "delay_without_predecessor 1, ids_short 1, ties_kept 1, unknown_key:group_id 2, unknown_key:note 1"},
-		{"a session with the name of a row", MooncakeOptions{},
+		{"a session with the name of a row", Options{},
 			[]string{`{"timestamp":0,"input_length":3}`, `{"timestamp":1,"input_length":4,"session_id":"r1"}`},
 			[]string{
 				`{"id":0,"at_ns":0,"session":"r1_","stream":"0","turn":0,"last":true,"context":"whole","input_tokens":3}`,
 				`{"id":1,"at_ns":1000000,"session":"r1","stream":"0","turn":0,"last":true,"context":"whole","input_tokens":4}`,
 			}, ""},
-		{"another block size and scope", MooncakeOptions{BlockSize: 16, Scope: "day"},
+		{"another block size and scope", Options{BlockSize: 16, Scope: "day"},
 			[]string{`{"timestamp":0,"input_length":33,"hash_ids":[1,2,3]}`},
 			[]string{`{"id":0,"at_ns":0,"session":"r1","stream":"0","turn":0,"last":true,"context":"whole","input_tokens":33,"blocks":{"scope":"day","keep":0,"add":[[1,3]]}}`}, ""},
-		{"an empty list of ids is private", MooncakeOptions{},
+		{"an empty list of ids is private", Options{},
 			[]string{`{"timestamp":0,"input_length":33,"hash_ids":[]}`},
 			[]string{`{"id":0,"at_ns":0,"session":"r1","stream":"0","turn":0,"last":true,"context":"whole","input_tokens":33}`}, ""},
-		{"a chain that breaks is counted", MooncakeOptions{},
+		{"a chain that breaks is counted", Options{},
 			[]string{`{"timestamp":0,"input_length":1024,"hash_ids":[1,2]}`, `{"timestamp":0,"input_length":1024,"hash_ids":[3,2]}`},
 			[]string{
 				`{"id":0,"at_ns":0,"session":"r1","stream":"0","turn":0,"last":true,"context":"whole","input_tokens":1024,"blocks":{"scope":"mooncake/t","keep":0,"add":[[1,2]]}}`,
@@ -174,57 +173,57 @@ func TestMooncakeRefuses(t *testing.T) {
 	const ok = `{"timestamp":0,"input_length":5}`
 	for _, tt := range []struct {
 		name string
-		o    MooncakeOptions
+		o    Options
 		in   []string
 		want string
 	}{
-		{"a negative length", MooncakeOptions{}, []string{ok, `{"timestamp":0,"input_length":-5}`}, `t.jsonl:2: input_length: got "-5", want a whole number of at least 1`},
-		{"a length of 0", MooncakeOptions{}, []string{`{"timestamp":0,"input_length":0}`}, `t.jsonl:1: input_length: got "0"`},
-		{"a negative output", MooncakeOptions{}, []string{`{"timestamp":0,"input_length":5,"output_length":-1}`}, `output_length: got "-1", want a whole number of at least 0`},
-		{"half a token", MooncakeOptions{}, []string{`{"timestamp":0,"input_length":12.5}`}, `input_length: got "12.5"`},
-		{"NaN", MooncakeOptions{}, []string{`{"timestamp":NaN,"input_length":5}`}, `timestamp: got "NaN", want a time in ms`},
-		{"Infinity", MooncakeOptions{}, []string{`{"timestamp":0,"input_length":Infinity}`}, `input_length: got "Infinity"`},
-		{"a negative time", MooncakeOptions{}, []string{`{"timestamp":-1,"input_length":5}`}, `timestamp: got "-1"`},
-		{"a negative delay", MooncakeOptions{}, []string{`{"timestamp":0,"delay":-0.0001,"input_length":5}`}, `delay: got "-0.0001"`},
-		{"a time beyond 2^63 ns", MooncakeOptions{}, []string{`{"timestamp":1e16,"input_length":5}`}, `timestamp: got "1e16"`},
-		{"a length beyond 2^63", MooncakeOptions{}, []string{`{"timestamp":0,"input_length":9223372036854775808}`}, `input_length: got "9223372036854775808"`},
-		{"a negative id", MooncakeOptions{}, []string{`{"timestamp":0,"input_length":5,"hash_ids":[-1]}`}, `hash_ids: got "-1"`},
-		{"a text for a number", MooncakeOptions{}, []string{`{"timestamp":"0","input_length":5}`}, `timestamp: got "\"0\""`},
-		{"too many ids", MooncakeOptions{}, []string{`{"timestamp":0,"input_length":512,"hash_ids":[1,2,3]}`}, `hash_ids: got "3 ids for input_length 512", want at most 1 of 512 tokens`},
-		{"one id of two sizes", MooncakeOptions{}, []string{`{"timestamp":0,"input_length":182,"hash_ids":[7]}`, ok, `{"timestamp":0,"input_length":600,"hash_ids":[7,8]}`},
+		{"a negative length", Options{}, []string{ok, `{"timestamp":0,"input_length":-5}`}, `t.jsonl:2: input_length: got "-5", want a whole number of at least 1`},
+		{"a length of 0", Options{}, []string{`{"timestamp":0,"input_length":0}`}, `t.jsonl:1: input_length: got "0"`},
+		{"a negative output", Options{}, []string{`{"timestamp":0,"input_length":5,"output_length":-1}`}, `output_length: got "-1", want a whole number of at least 0`},
+		{"half a token", Options{}, []string{`{"timestamp":0,"input_length":12.5}`}, `input_length: got "12.5"`},
+		{"NaN", Options{}, []string{`{"timestamp":NaN,"input_length":5}`}, `timestamp: got "NaN", want a time in ms`},
+		{"Infinity", Options{}, []string{`{"timestamp":0,"input_length":Infinity}`}, `input_length: got "Infinity"`},
+		{"a negative time", Options{}, []string{`{"timestamp":-1,"input_length":5}`}, `timestamp: got "-1"`},
+		{"a negative delay", Options{}, []string{`{"timestamp":0,"delay":-0.0001,"input_length":5}`}, `delay: got "-0.0001"`},
+		{"a time beyond 2^63 ns", Options{}, []string{`{"timestamp":1e16,"input_length":5}`}, `timestamp: got "1e16"`},
+		{"a length beyond 2^63", Options{}, []string{`{"timestamp":0,"input_length":9223372036854775808}`}, `input_length: got "9223372036854775808"`},
+		{"a negative id", Options{}, []string{`{"timestamp":0,"input_length":5,"hash_ids":[-1]}`}, `hash_ids: got "-1"`},
+		{"a text for a number", Options{}, []string{`{"timestamp":"0","input_length":5}`}, `timestamp: got "\"0\""`},
+		{"too many ids", Options{}, []string{`{"timestamp":0,"input_length":512,"hash_ids":[1,2,3]}`}, `hash_ids: got "3 ids for input_length 512", want at most 1 of 512 tokens`},
+		{"one id of two sizes", Options{}, []string{`{"timestamp":0,"input_length":182,"hash_ids":[7]}`, ok, `{"timestamp":0,"input_length":600,"hash_ids":[7,8]}`},
 			`t.jsonl:3: hash_ids: got "id 7 for 512 tokens", want 182 tokens as on row 1: an id stands for one size`},
-		{"one id of two sizes, the full one first", MooncakeOptions{}, []string{ok, `{"timestamp":0,"input_length":600,"hash_ids":[7,8]}`, `{"timestamp":0,"input_length":512,"hash_ids":[7]}`, `{"timestamp":0,"input_length":182,"hash_ids":[7]}`},
+		{"one id of two sizes, the full one first", Options{}, []string{ok, `{"timestamp":0,"input_length":600,"hash_ids":[7,8]}`, `{"timestamp":0,"input_length":512,"hash_ids":[7]}`, `{"timestamp":0,"input_length":182,"hash_ids":[7]}`},
 			`t.jsonl:4: hash_ids: got "id 7 for 182 tokens", want 512 tokens as on row 2`},
-		{"no prompt", MooncakeOptions{}, []string{`{"timestamp":0}`}, `prompt: got "none", want one of input_length, text_input, messages and payload`},
-		{"two prompts", MooncakeOptions{}, []string{`{"timestamp":0,"input_length":5,"text_input":"x"}`}, `prompt: got "2"`},
-		{"ids without length", MooncakeOptions{}, []string{`{"timestamp":0,"text_input":"x","hash_ids":[1]}`}, `hash_ids: got "ids without input_length"`},
-		{"tools without messages", MooncakeOptions{}, []string{`{"timestamp":0,"input_length":5,"tools":[1]}`}, `tools: got "tools without messages"`},
-		{"empty tools", MooncakeOptions{}, []string{`{"timestamp":0,"messages":[{"role":"user"}],"tools":[]}`}, `tools: got "[]"`},
-		{"empty messages", MooncakeOptions{}, []string{`{"timestamp":0,"messages":[ ]}`}, `messages: got "[ ]"`},
-		{"a message without role", MooncakeOptions{}, []string{`{"timestamp":0,"messages":[{"content":"x"}]}`}, `messages: got "a message without role"`},
-		{"an empty payload", MooncakeOptions{}, []string{`{"timestamp":0,"payload":{}}`}, `payload: got "{}"`},
-		{"delta without messages", MooncakeOptions{}, []string{`{"timestamp":0,"input_length":5,"message_mode":"delta"}`}, `message_mode: got "delta without messages"`},
-		{"delta with extra.messages", MooncakeOptions{}, []string{`{"timestamp":0,"messages":[{"role":"user"}],"message_mode":"delta","extra":{"messages":[]}}`}, `extra.messages:`},
-		{"another message_mode", MooncakeOptions{}, []string{`{"timestamp":0,"messages":[{"role":"user"}],"message_mode":"all"}`}, `message_mode: got "all"`},
-		{"another context_mode", MooncakeOptions{}, []string{`{"timestamp":0,"input_length":5,"context_mode":"x"}`}, `context_mode: got "x"`},
-		{"unequal context_mode", MooncakeOptions{}, []string{`{"session_id":"a","timestamp":0,"input_length":5,"context_mode":"deltas_without_responses"}`, `{"session_id":"a","input_length":5}`},
+		{"no prompt", Options{}, []string{`{"timestamp":0}`}, `prompt: got "none", want one of input_length, text_input, messages and payload`},
+		{"two prompts", Options{}, []string{`{"timestamp":0,"input_length":5,"text_input":"x"}`}, `prompt: got "2"`},
+		{"ids without length", Options{}, []string{`{"timestamp":0,"text_input":"x","hash_ids":[1]}`}, `hash_ids: got "ids without input_length"`},
+		{"tools without messages", Options{}, []string{`{"timestamp":0,"input_length":5,"tools":[1]}`}, `tools: got "tools without messages"`},
+		{"empty tools", Options{}, []string{`{"timestamp":0,"messages":[{"role":"user"}],"tools":[]}`}, `tools: got "[]"`},
+		{"empty messages", Options{}, []string{`{"timestamp":0,"messages":[ ]}`}, `messages: got "[ ]"`},
+		{"a message without role", Options{}, []string{`{"timestamp":0,"messages":[{"content":"x"}]}`}, `messages: got "a message without role"`},
+		{"an empty payload", Options{}, []string{`{"timestamp":0,"payload":{}}`}, `payload: got "{}"`},
+		{"delta without messages", Options{}, []string{`{"timestamp":0,"input_length":5,"message_mode":"delta"}`}, `message_mode: got "delta without messages"`},
+		{"delta with extra.messages", Options{}, []string{`{"timestamp":0,"messages":[{"role":"user"}],"message_mode":"delta","extra":{"messages":[]}}`}, `extra.messages:`},
+		{"another message_mode", Options{}, []string{`{"timestamp":0,"messages":[{"role":"user"}],"message_mode":"all"}`}, `message_mode: got "all"`},
+		{"another context_mode", Options{}, []string{`{"timestamp":0,"input_length":5,"context_mode":"x"}`}, `context_mode: got "x"`},
+		{"unequal context_mode", Options{}, []string{`{"session_id":"a","timestamp":0,"input_length":5,"context_mode":"deltas_without_responses"}`, `{"session_id":"a","input_length":5}`},
 			`t.jsonl:2: context_mode: got "", want "deltas_without_responses"`},
-		{"lengths that cannot be joined", MooncakeOptions{}, []string{`{"session_id":"a","timestamp":0,"input_length":5,"context_mode":"deltas_with_responses"}`}, `only texts can be joined`},
-		{"messages and lengths in a session", MooncakeOptions{}, []string{`{"session_id":"a","timestamp":0,"input_length":5}`, `{"session_id":"a","messages":[{"role":"user"}]}`}, `t.jsonl:2: messages:`},
-		{"no time at the start of a session", MooncakeOptions{}, []string{`{"session_id":"a","delay":5,"input_length":5}`}, `timestamp: got "null", want a time, on the first row of session "a"`},
-		{"no time without a session", MooncakeOptions{}, []string{`{"input_length":5}`}, `timestamp: got "null", want a time, on a row without session_id`},
-		{"a session that goes back", MooncakeOptions{}, []string{`{"session_id":"a","timestamp":5,"text_input":"x"}`, `{"session_id":"a","timestamp":4,"text_input":"y"}`}, `t.jsonl:2: timestamp: got "4", want at least 5`},
-		{"whole and delta in one session", MooncakeOptions{}, []string{`{"session_id":"a","timestamp":0,"input_length":5,"hash_ids":[1]}`, `{"session_id":"a","input_length":513,"hash_ids":[2,3]}`, `{"session_id":"a","input_length":600,"hash_ids":[2,4]}`},
+		{"lengths that cannot be joined", Options{}, []string{`{"session_id":"a","timestamp":0,"input_length":5,"context_mode":"deltas_with_responses"}`}, `only texts can be joined`},
+		{"messages and lengths in a session", Options{}, []string{`{"session_id":"a","timestamp":0,"input_length":5}`, `{"session_id":"a","messages":[{"role":"user"}]}`}, `t.jsonl:2: messages:`},
+		{"no time at the start of a session", Options{}, []string{`{"session_id":"a","delay":5,"input_length":5}`}, `timestamp: got "null", want a time, on the first row of session "a"`},
+		{"no time without a session", Options{}, []string{`{"input_length":5}`}, `timestamp: got "null", want a time, on a row without session_id`},
+		{"a session that goes back", Options{}, []string{`{"session_id":"a","timestamp":5,"text_input":"x"}`, `{"session_id":"a","timestamp":4,"text_input":"y"}`}, `t.jsonl:2: timestamp: got "4", want at least 5`},
+		{"whole and delta in one session", Options{}, []string{`{"session_id":"a","timestamp":0,"input_length":5,"hash_ids":[1]}`, `{"session_id":"a","input_length":513,"hash_ids":[2,3]}`, `{"session_id":"a","input_length":600,"hash_ids":[2,4]}`},
 			`t.jsonl:3: hash_ids: got "first id 2 after 2"`},
-		{"a session without ids", MooncakeOptions{}, []string{`{"session_id":"a","timestamp":0,"input_length":5}`, `{"session_id":"a","input_length":6}`}, `t.jsonl: session "a": got "rows without hash_ids"`},
-		{"an unknown key under strict", MooncakeOptions{Strict: true}, []string{`{"timestamp":0,"input_length":5,"group_id":1}`}, `t.jsonl:1: key: got "group_id"`},
-		{"a repeated key", MooncakeOptions{}, []string{`{"timestamp":0,"input_length":5,"input_length":6}`}, `key: got "input_length", want each key once`},
-		{"headers that are no object", MooncakeOptions{}, []string{`{"timestamp":0,"input_length":5,"headers":[]}`}, `headers: got "[", want an object`},
-		{"an empty session name", MooncakeOptions{}, []string{`{"timestamp":0,"input_length":5,"session_id":""}`}, `session_id: got "", want a name, or null`},
-		{"no JSON", MooncakeOptions{}, []string{ok, `hello`}, `t.jsonl:2: row: got "hello", want an object`},
-		{"binary", MooncakeOptions{}, []string{"\x00\xff\x13"}, `t.jsonl:1: row: got "bytes that are not UTF-8"`},
-		{"a second object", MooncakeOptions{}, []string{ok + ok}, `t.jsonl:1: line: got "{\"timestamp\":0"`},
-		{"a list", MooncakeOptions{}, []string{`[` + ok + `]`}, `t.jsonl:1: row: got`},
+		{"a session without ids", Options{}, []string{`{"session_id":"a","timestamp":0,"input_length":5}`, `{"session_id":"a","input_length":6}`}, `t.jsonl: session "a": got "rows without hash_ids"`},
+		{"an unknown key under strict", Options{Strict: true}, []string{`{"timestamp":0,"input_length":5,"group_id":1}`}, `t.jsonl:1: key: got "group_id"`},
+		{"a repeated key", Options{}, []string{`{"timestamp":0,"input_length":5,"input_length":6}`}, `key: got "input_length", want each key once`},
+		{"headers that are no object", Options{}, []string{`{"timestamp":0,"input_length":5,"headers":[]}`}, `headers: got "[", want an object`},
+		{"an empty session name", Options{}, []string{`{"timestamp":0,"input_length":5,"session_id":""}`}, `session_id: got "", want a name, or null`},
+		{"no JSON", Options{}, []string{ok, `hello`}, `t.jsonl:2: row: got "hello", want an object`},
+		{"binary", Options{}, []string{"\x00\xff\x13"}, `t.jsonl:1: row: got "bytes that are not UTF-8"`},
+		{"a second object", Options{}, []string{ok + ok}, `t.jsonl:1: line: got "{\"timestamp\":0"`},
+		{"a list", Options{}, []string{`[` + ok + `]`}, `t.jsonl:1: row: got`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, _, err := rows(t, tt.o, tt.in...)
@@ -239,7 +238,7 @@ func TestMooncakeRefuses(t *testing.T) {
 func TestMooncakeEnds(t *testing.T) {
 	const ok = `{"timestamp":0,"input_length":5}`
 	read := func(r io.Reader) error {
-		tr, err := Mooncake(r, "t.jsonl", MooncakeOptions{})
+		tr, err := Mooncake(piped("t.jsonl", r), Options{})
 		if err == nil {
 			defer tr.Close()
 			err = tr.Discard()
@@ -277,7 +276,7 @@ func (f *failing) Read([]byte) (int, error) { return 0, f.err }
 // memory growing.
 func TestMooncakeMemory(t *testing.T) {
 	peak := func(n int) (bytesInUse uint64) {
-		tr, err := Mooncake(&generated{n: n, r: rand.New(rand.NewPCG(1, 2))}, "g", MooncakeOptions{Name: "g"})
+		tr, err := Mooncake(piped("g", &generated{n: n, r: rand.New(rand.NewPCG(1, 2))}), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -174,3 +174,11 @@ func milliseconds(text []byte) (ns int64, ok bool) {
 	}
 	return us * 1000, ok
 }
+
+// later adds a wait to a time, capped.
+func later(t, wait int64) int64 {
+	if t > math.MaxInt64-wait {
+		return math.MaxInt64
+	}
+	return t + wait
+}

@@ -17,10 +17,10 @@ import (
 
 // Trace yields the requests of one trace. One goroutine owns it.
 type Trace struct {
-	Block     *schedule.Block       // how block ids map to tokens, nil without ids
-	QuantumNS int64                 // time grain of the source, ns
-	Source    schedule.SourceDigest // the bytes as read
-	Warnings  []string              // what the user should know, one line each
+	Block     *schedule.Block         // how block ids map to tokens, nil without ids
+	QuantumNS int64                   // time grain of the source, ns
+	Sources   []schedule.SourceDigest // the bytes as read, file by file
+	Warnings  []string                // what the user should know, one line each
 
 	// Undecided tells that an option which decides between readings decided none.
 	Undecided bool
@@ -63,7 +63,7 @@ func (t *Trace) Discard() error {
 func stem(name string) string {
 	for {
 		cut := name
-		for _, ext := range []string{".zst", ".gz", ".jsonl", ".json", ".csv"} {
+		for _, ext := range []string{".zst", ".gz", ".jsonl", ".json", ".csv", ".parquet", ".arrow", ".ipc"} {
 			cut = strings.TrimSuffix(cut, ext)
 		}
 		if cut == name || cut == "" {

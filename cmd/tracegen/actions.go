@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 
@@ -19,37 +20,63 @@ import (
 	"hydrant/traces"
 )
 
-// mooncake is `tracegen mooncake`.
-func mooncake(c *ucli.Context) error {
-	o, err := readMooncakeOptions(c)
+// convert is `tracegen FORMAT`.
+func convert(c *ucli.Context, f traces.Format) error {
+	o, err := commonOptions(c)
 	if err != nil {
 		return err
 	}
-	in, err := open(c, o.options)
+	// A schedule may take the place of the one it was made from; a trace is kept.
+	if err := pipe.CheckNames(cli.Stdin(c), o.output, o.input); err != nil {
+		return err
+	}
+	read, args, err := readOptions(c, f)
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{"licence", "url"} {
+		if err := checkText(name, c.String(name)); err != nil {
+			return err
+		}
+	}
+	if c.Bool("describe") {
+		if err := onlyDescribe(c, o); err != nil {
+			return err
+		}
+	}
+	name, err := traceName(o.input, read.Scope)
+	if err != nil {
+		return err
+	}
+	in, err := open(c, o, f.Folder)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	trace, err := traces.Mooncake(in, pipe.Place(o.input), o.trace)
+	in.Name = name
+	trace, err := f.Read(in.Input, read)
 	if err != nil {
 		return err
 	}
 	defer trace.Close()
 	if trace.Undecided {
-		return cli.Usagef("--context: got %q, but no session of this trace leaves it open", o.trace.Context)
+		return cli.Usagef("--context: got %q, but no session of this trace leaves it open", read.Context)
 	}
 	for _, w := range trace.Warnings {
 		cli.Warnf(cli.Stderr(c), "tracegen", "%s", w)
 	}
 	h := schedule.Header{
-		Build: cli.Build(), Args: o.args(), Block: trace.Block, QuantumNS: trace.QuantumNS,
-		Sources:    []schedule.Source{{Name: o.trace.Name, Format: "mooncake", Licence: o.licence, URL: o.url}},
+		Build: cli.Build(), Args: append(args, o.plan.Args()...), Block: trace.Block, QuantumNS: trace.QuantumNS,
+		Sources:    []schedule.Source{{Name: name, Format: f.Name, Licence: c.String("licence"), URL: c.String("url")}},
 		Transforms: o.plan.Transforms(),
 	}
 	p := plan.New(trace.Next, o.plan)
-	p.Place = pipe.Place(o.input)
-	return write(c, o.options, "mooncake "+o.trace.Name, p, h, func() schedule.Trailer {
-		return schedule.Trailer{Counts: trace.Counts(), Sources: []schedule.SourceDigest{trace.Source}}
+	p.Place = in.Place
+	if c.Bool("describe") {
+		return describe(cli.Stdout(c), f, p, h, trace)
+	}
+	return write(c, o, f.Name+" "+name, p, h, func() schedule.Trailer {
+		return schedule.Trailer{Counts: trace.Counts(), Sources: trace.Sources}
 	})
 }
 
@@ -59,7 +86,7 @@ func transform(c *ucli.Context) error {
 	if err != nil {
 		return err
 	}
-	in, err := open(c, o)
+	in, err := open(c, o, false)
 	if err != nil {
 		return err
 	}
@@ -69,7 +96,7 @@ func transform(c *ucli.Context) error {
 	if c.Bool("reseal") {
 		read = schedule.NewEditedReader
 	}
-	r, err := read(in, place)
+	r, err := read(in.R, place)
 	if err != nil {
 		return err
 	}
@@ -93,8 +120,22 @@ func transform(c *ucli.Context) error {
 	})
 }
 
-// open opens the input and looks through its compression.
-func open(c *ucli.Context, o options) (io.ReadCloser, error) {
+// input is a trace or a schedule that is open.
+type input struct {
+	traces.Input
+	files []io.Closer
+}
+
+// open opens the input and looks through its compression. A folder is opened by
+// whoever reads it.
+func open(c *ucli.Context, o common, folder bool) (*input, error) {
+	in := &input{Input: traces.Input{Place: pipe.Place(o.input)}}
+	if st, err := os.Stat(o.input); err == nil && (st.Mode().IsRegular() || st.IsDir()) {
+		in.Path = o.input
+		if folder && st.IsDir() {
+			return in, nil
+		}
+	}
 	f, err := pipe.OpenWith(cli.Context(c), o.input, cli.Stdin(c), pipe.Options{Timeout: o.timeout})
 	if err != nil {
 		return nil, err
@@ -103,24 +144,24 @@ func open(c *ucli.Context, o options) (io.ReadCloser, error) {
 	if err != nil {
 		f.Close()
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, &formats.TruncatedError{Place: pipe.Place(o.input), Want: "the rest of the file", Err: err, Help: "the file was cut off; copy it again"}
+			return nil, &formats.TruncatedError{Place: in.Place, Want: "the rest of the file", Err: err, Help: "the file was cut off; copy it again"}
 		}
-		return nil, fmt.Errorf("%s: %w", pipe.Place(o.input), err)
+		return nil, fmt.Errorf("%s: %w", in.Place, err)
 	}
-	return both{z, f}, nil
+	in.R, in.files = z, []io.Closer{z, f}
+	return in, nil
 }
 
-// both closes a decompressor and what lies below it.
-type both struct {
-	io.ReadCloser
-	below io.Closer
+func (in *input) Close() (err error) {
+	for _, f := range in.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
 }
-
-func (b both) Close() error { return errors.Join(b.ReadCloser.Close(), b.below.Close()) }
 
 // write writes the pipeline's requests. The output is opened when the first request is
 // there, so that a bad input makes no file and nothing goes down a pipe.
-func write(c *ucli.Context, o options, what string, p *plan.Pipeline, h schedule.Header, end func() schedule.Trailer) (err error) {
+func write(c *ucli.Context, o common, what string, p *plan.Pipeline, h schedule.Header, end func() schedule.Trailer) (err error) {
 	ctx := cli.Context(c)
 	var out *pipe.Output
 	var z *codec.ZstdWriter

@@ -13,22 +13,33 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"hydrant/internal/cli"
+	"hydrant/traces"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return cli.Run(app(), args, stdin, stdout, stderr)
+	a := app()
+	var names []string
+	for _, c := range a.Commands {
+		names = append(names, c.Name)
+	}
+	args, stdin, err := withCommand(args, names, stdin)
+	if err != nil {
+		args, a.Commands = nil, nil
+		a.Action = func(*ucli.Context) error { return err }
+	}
+	return cli.Run(a, args, stdin, stdout, stderr)
 }
 
 func app() *ucli.App {
 	return &ucli.App{
 		Name:  "tracegen",
 		Usage: "make a schedule from a trace",
-		UsageText: `tracegen mooncake [flags] [TRACE]
+		UsageText: `tracegen [FORMAT] [flags] [TRACE]
 tracegen schedule [flags] [SCHEDULE]`,
 		Description: `Reads a trace (a path, - or nothing for standard input; zstd and gzip are seen
-by content) and writes a schedule: JSON Lines in zstd, one line per request, with
+by content, and so is the format where FORMAT is left out) and writes a schedule: JSON Lines in zstd, one line per request, with
 a trailer that proves it whole. The same input, flags and build give the same
 bytes. A trace is checked to its end before the first line goes out. A summary goes
 to standard error.
@@ -37,7 +48,7 @@ to standard error.
   tracegen mooncake trace.jsonl --speed 10 | replay --sim default | reduce
 
 ` + cli.ExitText,
-		Commands: []*ucli.Command{mooncakeCommand(), scheduleCommand()},
+		Commands: commands(),
 	}
 }
 
@@ -54,30 +65,12 @@ func transformFlags() []ucli.Flag {
 	}
 }
 
-func mooncakeCommand() *ucli.Command {
-	return &ucli.Command{
-		Name:      "mooncake",
-		Usage:     "from Mooncake's JSON Lines, and AIPerf's multi-turn rows",
-		UsageText: `tracegen mooncake [flags] [TRACE]`,
-		Description: `Each row is a request: timestamp (ms), input_length, output_length, hash_ids; or
-text_input, messages, payload; session_id and delay for turns. Rows are sorted by
-time, file order on ties. Every irregularity is refused with its row or counted
-in the trailer.
-
-  tracegen mooncake trace.jsonl.zst -o trace.sched.zst
-  tracegen mooncake trace.jsonl.zst --speed 10 | replay --sim default | reduce
-
-` + cli.ExitText,
-		Flags: append(append([]ucli.Flag{
-			&ucli.Int64Flag{Name: "block-size", Category: categoryTrace, Usage: "tokens per block id, `N`; a row does not say", DefaultText: "512"},
-			&ucli.StringFlag{Name: "context", Category: categoryTrace, Usage: "rows of sessions are `KIND` prompts, whole or delta", DefaultText: "as their block ids show"},
-			&ucli.StringFlag{Name: "scope", Category: categoryTrace, Usage: "`NAME` within which an id means the same text; give parts of one trace one name", DefaultText: "mooncake/ and the file's name"},
-			&ucli.BoolFlag{Name: "strict", Category: categoryTrace, Usage: "refuse keys that are not known"},
-			&ucli.StringFlag{Name: "licence", Category: categoryTrace, Usage: "`TEXT` on the trace's licence, for the header"},
-			&ucli.StringFlag{Name: "url", Category: categoryTrace, Usage: "`URL` of the trace's origin, for the header"},
-		}, transformFlags()...), cli.Flags("output", "force", "quiet", "timeout")...),
-		Action: mooncake,
+// commands are a subcommand for each trace format, and those that read schedules.
+func commands() (all []*ucli.Command) {
+	for _, f := range traces.Formats {
+		all = append(all, formatCommand(f))
 	}
+	return append(all, scheduleCommand())
 }
 
 func scheduleCommand() *ucli.Command {

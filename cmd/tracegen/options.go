@@ -9,14 +9,12 @@ import (
 	ucli "github.com/urfave/cli/v2"
 
 	"hydrant/cmd/tracegen/internal/plan"
-	"hydrant/formats/schedule"
 	"hydrant/internal/cli"
 	"hydrant/internal/pipe"
-	"hydrant/traces"
 )
 
-// options is what both commands take from the command line.
-type options struct {
+// common is what all commands take from the command line.
+type common struct {
 	input   string
 	output  string
 	force   bool
@@ -25,12 +23,12 @@ type options struct {
 	plan    plan.Options
 }
 
-func commonOptions(c *ucli.Context) (o options, err error) {
+func commonOptions(c *ucli.Context) (o common, err error) {
 	if c.NArg() > 1 {
 		return o, cli.WithHint(cli.Usagef("got %d inputs, want one: %q", c.NArg(), c.Args().Slice()),
 			"convert each by itself with the same --scope and join them with cat")
 	}
-	o = options{input: c.Args().First(), output: c.String("output"), force: c.Bool("force"), quiet: c.Bool("quiet"), timeout: c.Duration("timeout")}
+	o = common{input: c.Args().First(), output: c.String("output"), force: c.Bool("force"), quiet: c.Bool("quiet"), timeout: c.Duration("timeout")}
 	if err := pipe.CheckTimeout(o.timeout, c.IsSet("timeout"), o.input, o.output); err != nil {
 		return o, err
 	}
@@ -56,67 +54,25 @@ func commonOptions(c *ucli.Context) (o options, err error) {
 	return o, nil
 }
 
-// mooncakeOptions is what the mooncake command takes beside them.
-type mooncakeOptions struct {
-	options
-	trace        traces.MooncakeOptions
-	licence, url string
+// checkText refuses a text that a schedule cannot hold.
+func checkText(name, text string) error {
+	if !utf8.ValidString(text) {
+		return cli.Usagef("--%s: got %q, want UTF-8", name, text)
+	}
+	return nil
 }
 
-func readMooncakeOptions(c *ucli.Context) (o mooncakeOptions, err error) {
-	if o.options, err = commonOptions(c); err != nil {
-		return o, err
+// traceName is the base name of an input, which becomes the scope of block ids where
+// none is given.
+func traceName(input, scope string) (string, error) {
+	name := sourceName(input)
+	if utf8.ValidString(name) {
+		return name, nil
 	}
-	// A schedule may take the place of the one it was made from; a trace is kept.
-	if err := pipe.CheckNames(cli.Stdin(c), o.output, o.input); err != nil {
-		return o, err
+	if scope == "" {
+		return "", cli.WithHint(cli.Usagef("input: got %q, want a name in UTF-8, which becomes the scope of block ids", name), "--scope NAME gives them another")
 	}
-	o.trace = traces.MooncakeOptions{
-		Name: sourceName(o.input), Scope: c.String("scope"), Context: c.String("context"), Strict: c.Bool("strict"), BlockSize: c.Int64("block-size"),
-	}
-	o.licence, o.url = c.String("licence"), c.String("url")
-	for _, name := range []string{"scope", "licence", "url"} {
-		if text := c.String(name); !utf8.ValidString(text) {
-			return o, cli.Usagef("--%s: got %q, want UTF-8", name, text)
-		}
-	}
-	if !utf8.ValidString(o.trace.Name) {
-		if o.trace.Scope == "" {
-			return o, cli.WithHint(cli.Usagef("input: got %q, want a name in UTF-8, which becomes the scope of block ids", o.trace.Name), "--scope NAME gives them another")
-		}
-		o.trace.Name = strings.ToValidUTF8(o.trace.Name, "\uFFFD")
-	}
-	switch o.trace.Context {
-	case "", schedule.Whole, schedule.Delta:
-	default:
-		return o, cli.Usagef("--context: got %q, want whole or delta", o.trace.Context)
-	}
-	if n := o.trace.BlockSize; c.IsSet("block-size") && (n < 1 || n > traces.MaxBlockSize) {
-		return o, cli.Usagef("--block-size: got \"%d\", want a whole number between 1 and %d", n, traces.MaxBlockSize)
-	}
-	if c.IsSet("scope") && o.trace.Scope == "" {
-		return o, cli.Usagef(`--scope: got "", want a name`)
-	}
-	return o, nil
-}
-
-// args returns the effective arguments for the header: defaults, file names and what
-// only concerns the output are left out.
-func (o mooncakeOptions) args() []string {
-	args := []string{"mooncake"}
-	if n := o.trace.BlockSize; n != 0 && n != traces.MooncakeBlock {
-		args = append(args, "--block-size", itoa(n))
-	}
-	if o.trace.Context != "" {
-		args = append(args, "--context", o.trace.Context)
-	}
-	if o.trace.Scope != "" {
-		args = append(args, "--scope", o.trace.Scope)
-	}
-	if o.trace.Strict {
-		args = append(args, "--strict")
-	}
-	return append(args, o.plan.Args()...)
+	return strings.ToValidUTF8(name, "\uFFFD"), nil
 }
 
 // sourceName is the base name of an input, "stdin" for standard input and the address

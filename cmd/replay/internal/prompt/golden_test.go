@@ -33,7 +33,7 @@ func archived(t *testing.T, f func(line int64, r *schedule.Request, block *sched
 		t.Fatal(err)
 	}
 	defer r.Close()
-	trace, err := traces.Mooncake(r, name, traces.MooncakeOptions{})
+	trace, err := traces.Mooncake(traces.Input{Place: name, Name: name, R: r}, traces.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

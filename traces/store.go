@@ -1,0 +1,175 @@
+package traces
+
+import (
+	"fmt"
+	"hash/maphash"
+	"io"
+	"strconv"
+
+	"hydrant/formats/schedule"
+)
+
+// store holds the requests of a trace until it has been read to its end, in a sorter.
+// Requests go in with an ordinal as ID, unique and, within a session, ascending, and
+// with the ordinals of what they wait for in After; they come out with the ids of the
+// schedule. Memory is that of the sorter, a hundred bytes for each named session, and
+// 16 bytes for each request that came out of a session that is still open.
+type store struct {
+	rows     *sorter
+	sessions map[string]*stored // named ones
+	in       *intake
+	buf      []byte
+	parser   schedule.Parser
+}
+
+// stored is a named session.
+type stored struct {
+	left int64           // requests that have not come out
+	ids  map[int64]int64 // ordinal → id of those that have
+}
+
+func newStore(in *intake) *store {
+	return &store{rows: newSorter(), sessions: map[string]*stored{}, in: in}
+}
+
+// Kinds of record.
+const (
+	ofSession = byte('s')
+	single    = byte('1')
+)
+
+// add stores a request of a named session under its sort key, ns. On equal keys the
+// order of add is kept. All requests that After names must come out before this one.
+func (s *store) add(key int64, r *schedule.Request) error {
+	t := s.sessions[r.Session]
+	if t == nil {
+		t = &stored{}
+		s.sessions[r.Session] = t
+	}
+	t.left++
+	return s.put(ofSession, key, r)
+}
+
+// single stores the request of a row that has no session: it gets one of its own, named
+// after its number.
+func (s *store) single(key, row int64, r *schedule.Request) error {
+	r.Session, r.Stream, r.Turn = "r"+strconv.FormatInt(row, 10), "0", 0
+	return s.put(single, key, r)
+}
+
+func (s *store) put(kind byte, key int64, r *schedule.Request) error {
+	s.buf = schedule.AppendRequest(append(s.buf[:0], kind), r)
+	return s.rows.add(key, s.buf)
+}
+
+// close gives back memory and the temporary file.
+func (s *store) close() error { return s.rows.close() }
+
+// decode returns a stored request, valid until the next call.
+func (s *store) decode(b []byte) (*schedule.Request, error) {
+	r, err := s.parser.Parse(b[1:])
+	if err != nil {
+		return nil, fmt.Errorf("temporary file: %w", err)
+	}
+	return r, nil
+}
+
+// requests returns a function that yields the requests in order, each valid until the
+// next call, io.EOF at the end. No add may follow.
+func (s *store) requests() (func() (*schedule.Request, error), error) {
+	get, err := s.rows.sorted()
+	if err != nil {
+		return nil, err
+	}
+	id := int64(-1)
+	same := newTies(s.in)
+	return func() (*schedule.Request, error) {
+		b, err := get()
+		if err != nil {
+			return nil, err
+		}
+		r, err := s.decode(b)
+		if err != nil {
+			return nil, err
+		}
+		same.note(r, b[0] == single)
+		id++
+		if b[0] == single {
+			for s.sessions[r.Session] != nil { // a session of that name
+				r.Session += "_"
+			}
+			r.ID, r.Last = id, true
+			return r, nil
+		}
+		return r, s.number(r, id)
+	}, nil
+}
+
+// number turns the ordinals of a request into ids.
+func (s *store) number(r *schedule.Request, id int64) error {
+	t := s.sessions[r.Session]
+	if t == nil || t.left == 0 {
+		return fmt.Errorf("temporary file: %w", io.ErrUnexpectedEOF)
+	}
+	for i, ordinal := range r.After {
+		before, ok := t.ids[ordinal]
+		if !ok {
+			return fmt.Errorf("session %q: request %d waits for %d, which comes later", r.Session, r.ID, ordinal)
+		}
+		r.After[i] = before
+	}
+	ordinal := r.ID
+	r.ID = id
+	if t.left--; t.left == 0 {
+		r.Last, t.ids = true, nil
+		return nil
+	}
+	if t.ids == nil {
+		t.ids = map[int64]int64{}
+	}
+	t.ids[ordinal] = id
+	return nil
+}
+
+// ties counts rows at the instant of the row before, and rows without a session that
+// are equal in everything. Like all counts of a reader they are of the whole trace: a
+// window takes its part afterwards.
+type ties struct {
+	in   *intake
+	at   int64
+	same map[uint64]bool // hashes of the rows at the latest instant
+	seed maphash.Seed
+	buf  []byte
+}
+
+func newTies(in *intake) *ties {
+	return &ties{in: in, at: -1, same: map[uint64]bool{}, seed: maphash.MakeSeed()}
+}
+
+func (t *ties) note(r *schedule.Request, alone bool) {
+	if !r.AtNS.Valid {
+		return
+	}
+	if r.AtNS.V != t.at {
+		t.at = r.AtNS.V
+		clear(t.same)
+	} else {
+		t.in.counts["ties_kept"]++
+	}
+	if !alone {
+		return
+	}
+	plain := *r
+	plain.ID, plain.Session = 0, ""
+	t.buf = schedule.AppendRequest(t.buf[:0], &plain)
+	switch sum := maphash.Bytes(t.seed, t.buf); {
+	case t.same[sum]:
+		t.in.counts["identical_kept"]++
+	case len(t.same) < maxSame:
+		t.same[sum] = true
+	}
+}
+
+// maxSame is how many different rows at one instant are remembered: in a trace whose
+// times are all 0 that would be every row.
+const maxSame = 1 << 14

@@ -88,6 +88,11 @@ func action(c *ucli.Context) (err error) {
 		for _, w := range found.Warnings {
 			warn("%s", w)
 		}
+		for _, n := range found.Notes {
+			if !o.quiet {
+				fmt.Fprintf(stderr, "replay: %s\n", n)
+			}
+		}
 	}
 	if slow := o.slowed(); slow != "" {
 		warn("%s per token event: the client is slowed down on purpose; the run says so, and its figures are not the server's", slow)

@@ -1,5 +1,6 @@
 // Package preflight looks at the servers before any load is sent: whether they answer,
-// what they serve, and whether one short request comes back as the run will need it.
+// what they serve, whether one short request comes back as the run will need it, and how
+// they count the tokens of a prompt.
 //
 // Check is the whole of it. What makes a run pointless is an error with a hint; what
 // only costs evidence is a warning.
@@ -46,6 +47,7 @@ type Findings struct {
 	Model    string          // to send; "": the server lists none or several, the line's
 	Server   json.RawMessage // what the servers say of themselves, for the header
 	Warnings []string
+	Notes    []string // what is good to know and costs nothing
 }
 
 // maxAnswer bounds what is read of a server's word about itself.
@@ -57,6 +59,7 @@ type server struct {
 	Address string          `json:"address"` // the peer that answered
 	Models  json.RawMessage `json:"models"`  // /v1/models, null when there is none
 	Version json.RawMessage `json:"version"` // /version, null when there is none
+	Prompt  *promptCounts   `json:"prompt"`  // null: no trial was sent, or the server counts nothing
 }
 
 // Check asks every server, in order.
@@ -93,7 +96,6 @@ func Check(ctx context.Context, o Options) (*Findings, error) {
 		if status, body, err := c.get(ctx, base+"/version"); err == nil && status == http.StatusOK && json.Valid(body) {
 			s.Version = wire.RedactJSON(body, secrets)
 		}
-		all = append(all, s)
 		model := f.Model
 		if model == "" && len(names) > 0 {
 			model = names[0]
@@ -104,11 +106,10 @@ func Check(ctx context.Context, o Options) (*Findings, error) {
 				why = fmt.Sprintf("has status %d", status)
 			}
 			f.warn("%s: /v1/models %s and --model is not given: no trial request was sent", s.URL, why)
-			continue
-		}
-		if err := try(ctx, o, base, model, listed, f); err != nil {
+		} else if s.Prompt, err = try(ctx, o, base, model, listed, f); err != nil {
 			return nil, err
 		}
+		all = append(all, s)
 	}
 	f.Server, err = json.Marshal(all)
 	return f, err

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -45,9 +46,11 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// stream answers like a server that does as it is told.
+// stream answers like a server that does as it is told. PROMPT in usage is the number of
+// words it was sent.
 func stream(tokens int, usage string) func(http.ResponseWriter, *http.Request, string) {
-	return func(w http.ResponseWriter, _ *http.Request, _ string) {
+	return func(w http.ResponseWriter, _ *http.Request, body string) {
+		usage := strings.Replace(usage, "PROMPT", strconv.Itoa(words(body)), 1)
 		w.Header().Set("Content-Type", "text/event-stream")
 		for i := range tokens {
 			finish := "null"
@@ -63,7 +66,19 @@ func stream(tokens int, usage string) func(http.ResponseWriter, *http.Request, s
 	}
 }
 
-const usage4 = `{"prompt_tokens":8,"completion_tokens":4,"total_tokens":12}`
+const usage4 = `{"prompt_tokens":PROMPT,"completion_tokens":4}`
+
+// words counts those of a chat request.
+func words(body string) (n int) {
+	var b struct{ Messages []struct{ Content string } }
+	if err := json.Unmarshal([]byte(body), &b); err != nil {
+		panic(err)
+	}
+	for _, m := range b.Messages {
+		n += len(strings.Fields(m.Content))
+	}
+	return n
+}
 
 func list(ids ...string) string {
 	var l struct {
@@ -91,7 +106,7 @@ func hint(err error) string {
 // whole answers with one JSON document, whatever was asked for.
 func whole(w http.ResponseWriter, _ *http.Request, _ string) {
 	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":"a a a a"},"finish_reason":"length"}],"usage":%s}`, usage4)
+	fmt.Fprintf(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":"a a a a"},"finish_reason":"length"}],"usage":{"prompt_tokens":8,"completion_tokens":4}}`)
 }
 
 func TestCheck(t *testing.T) {
@@ -107,17 +122,17 @@ func TestCheck(t *testing.T) {
 		warns   string // in the only warning
 		trials  int64
 	}{
-		"as it should be":       {server: &fake{models: list("m"), trial: stream(4, usage4)}, model: "m", trials: 1},
-		"asked for":             {server: &fake{models: list("m", "n"), trial: stream(4, usage4)}, options: func(o *Options) { o.Model = "n" }, model: "n", trials: 1},
-		"several: the line's":   {server: &fake{models: list("m", "n"), trial: stream(4, usage4)}, model: "", trials: 1},
+		"as it should be":       {server: &fake{models: list("m"), trial: stream(4, usage4)}, model: "m", trials: 2},
+		"asked for":             {server: &fake{models: list("m", "n"), trial: stream(4, usage4)}, options: func(o *Options) { o.Model = "n" }, model: "n", trials: 2},
+		"several: the line's":   {server: &fake{models: list("m", "n"), trial: stream(4, usage4)}, model: "", trials: 2},
 		"no list, no model":     {server: &fake{trial: stream(4, usage4)}, warns: "/v1/models has status 404 and --model is not given: no trial request was sent", trials: 0},
-		"no list":               {server: &fake{trial: stream(4, usage4)}, options: func(o *Options) { o.Model = "n" }, model: "n", trials: 1},
+		"no list":               {server: &fake{trial: stream(4, usage4)}, options: func(o *Options) { o.Model = "n" }, model: "n", trials: 2},
 		"no usage":              {server: &fake{models: list("m"), trial: stream(4, "")}, model: "m", warns: "reports no usage", trials: 1},
-		"too short":             {server: &fake{models: list("m"), trial: stream(2, `{"prompt_tokens":8,"completion_tokens":2}`)}, model: "m", warns: "asked for exactly 4 tokens, got 2", trials: 1},
-		"not pinned, too short": {server: &fake{models: list("m"), trial: stream(2, `{"prompt_tokens":8,"completion_tokens":2}`)}, options: func(o *Options) { o.Pin = false }, model: "m", trials: 1},
-		"all at once":           {server: &fake{models: list("m"), trial: stream(1, usage4)}, model: "m", warns: "does not stream token by token", trials: 1},
+		"too short":             {server: &fake{models: list("m"), trial: stream(2, `{"prompt_tokens":PROMPT,"completion_tokens":2}`)}, model: "m", warns: "asked for exactly 4 tokens, got 2", trials: 2},
+		"not pinned, too short": {server: &fake{models: list("m"), trial: stream(2, `{"prompt_tokens":PROMPT,"completion_tokens":2}`)}, options: func(o *Options) { o.Pin = false }, model: "m", trials: 2},
+		"all at once":           {server: &fake{models: list("m"), trial: stream(1, usage4)}, model: "m", warns: "does not stream token by token", trials: 2},
 		"no key":                {server: &fake{models: list("m"), key: "k"}, err: "the server refused with status 401", hint: "--api-key-env"},
-		"the key":               {server: &fake{models: list("m"), key: "k", trial: stream(4, usage4)}, options: func(o *Options) { o.Header.Set("Authorization", "Bearer k") }, model: "m", trials: 1},
+		"the key":               {server: &fake{models: list("m"), key: "k", trial: stream(4, usage4)}, options: func(o *Options) { o.Header.Set("Authorization", "Bearer k") }, model: "m", trials: 2},
 		"unknown model":         {server: &fake{models: list("m"), trial: fail(404, "no such model")}, options: func(o *Options) { o.Model = "x" }, err: `trial request for model "x": status 404`, hint: "lists these models: m", trials: 1},
 		"unknown field":         {server: &fake{models: list("m"), trial: fail(400, "extra fields not permitted: ignore_eos")}, err: "status 400", hint: "--pin-output off", trials: 1},
 		"down for good":         {server: &fake{models: list("m"), trial: fail(503, "busy")}, err: "trial request: http_error", hint: "--preflight off", trials: 3},
@@ -151,6 +166,54 @@ func TestCheck(t *testing.T) {
 			}
 			if n := c.server.trials.Load(); n != c.trials {
 				t.Errorf("%d trial requests; want %d", n, c.trials)
+			}
+		})
+	}
+}
+
+// The header says how a server counts prompts; what the plan does not expect is a warning,
+// the overhead of a template is a note.
+func TestPromptCounts(t *testing.T) {
+	for name, c := range map[string]struct {
+		count  func(words int) int
+		server string // in the header
+		note   string
+		warns  string
+		fail   bool // the longer request fails
+	}{
+		"one token a word": {count: func(n int) int { return n },
+			server: `"prompt":{"planned":[8,264],"counted":[8,264],"per_token":1,"overhead_tokens":0}`},
+		"a template": {count: func(n int) int { return n + 17 }, note: "counts +17 tokens to each prompt",
+			server: `"prompt":{"planned":[8,264],"counted":[25,281],"per_token":1,"overhead_tokens":17}`},
+		"split words": {count: func(n int) int { return n*3/2 + 5 }, warns: "counts 17 tokens for a prompt of 8 and 401 for one of 264",
+			server: `"prompt":{"planned":[8,264],"counted":[17,401],"per_token":1.5,"overhead_tokens":5}`},
+		"too long a prompt": {count: func(n int) int { return n }, fail: true, server: `"prompt":null`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(&fake{models: list("m"), trial: func(w http.ResponseWriter, r *http.Request, body string) {
+				n := words(body)
+				if c.fail && n > 8 {
+					http.Error(w, "context length exceeded", http.StatusBadRequest)
+					return
+				}
+				stream(4, fmt.Sprintf(`{"prompt_tokens":%d,"completion_tokens":4}`, c.count(n)))(w, r, body)
+			}})
+			defer s.Close()
+			f, err := Check(t.Context(), options(s.URL))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(f.Server), c.server) {
+				t.Errorf("server = %s; want %s", f.Server, c.server)
+			}
+			for _, got := range []struct {
+				kind string
+				list []string
+				want string
+			}{{"notes", f.Notes, c.note}, {"warnings", f.Warnings, c.warns}} {
+				if said := strings.Join(got.list, "; "); got.want == "" && said != "" || !strings.Contains(said, got.want) || len(got.list) > 1 {
+					t.Errorf("%s = %q; want one with %q", got.kind, got.list, got.want)
+				}
 			}
 		})
 	}
@@ -221,7 +284,8 @@ func TestSecretsAreNotRepeated(t *testing.T) {
 	} {
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/v1/chat/completions" {
-				trial(w, r, "")
+				b, _ := io.ReadAll(r.Body)
+				trial(w, r, string(b))
 				return
 			}
 			fmt.Fprintf(w, `{"data":[{"id":"m","owned_by":%q}],"you_sent":%s}`, team, leak(r))

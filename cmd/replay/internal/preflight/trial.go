@@ -17,9 +17,11 @@ import (
 	"hydrant/internal/cli"
 )
 
-// The trial is one short request. Its ids are negative: no plan has such an id.
+// The trial is one short request, and a longer one that shows how the server counts. Their
+// ids are negative: no plan has such an id.
 const (
 	trialInput  = 8
+	trialLonger = trialInput + 256
 	trialOutput = 4
 	trials      = 3 // a server that fails now and then is no reason not to measure it
 )
@@ -28,15 +30,12 @@ const (
 // its model first.
 const defaultTrial = 2 * time.Minute
 
-// try sends a trial request as the run will send its own.
-func try(ctx context.Context, o Options, base, model string, listed []string, f *Findings) error {
+// try sends trial requests as the run will send its own. counts is nil when the server
+// does not say how many tokens they had.
+func try(ctx context.Context, o Options, base, model string, listed []string, f *Findings) (counts *promptCounts, err error) {
 	e, err := endpoint.Lookup(o.Endpoint)
 	if err != nil {
-		return err
-	}
-	body, stream, err := trialBody(e, o, model)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	limit := o.Timeout
 	if limit <= 0 || limit > defaultTrial {
@@ -45,30 +44,50 @@ func try(ctx context.Context, o Options, base, model string, listed []string, f 
 	clk := clock.New(clock.Epoch())
 	trust, err := wire.Trust(o.CA)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	engine := wire.NewHTTP(wire.Options{Clock: clk, ConnectTimeout: o.Connect, TotalTimeout: limit, TLS: trust, HTTP2: o.HTTP2, Proxy: o.Proxy,
 		Secrets: wire.Secrets(o.Header)})
 	defer engine.Close()
-	var row run.Request
-	for i := range int64(trials) {
-		row = run.Request{RequestID: -1 - i}
-		wire.Do(ctx, engine, clk, &wire.Prepared{ID: row.RequestID, URL: base + e.Path, Header: o.Header, Body: body, Endpoint: e, Stream: stream}, &row)
+	id := int64(0)
+	send := func(tokens int64) (row run.Request, err error) {
+		id--
+		body, stream, err := trialBody(e, o, model, tokens)
+		if err != nil {
+			return row, err
+		}
+		row.RequestID = id
+		wire.Do(ctx, engine, clk, &wire.Prepared{ID: id, URL: base + e.Path, Header: o.Header, Body: body, Endpoint: e, Stream: stream}, &row)
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return row, context.Cause(ctx)
+		}
+		return row, nil
+	}
+	var row run.Request
+	for range trials {
+		if row, err = send(trialInput); err != nil {
+			return nil, err
 		}
 		if row.Outcome == run.OK || clientsFault(row.HTTPStatus.V) {
 			break
 		}
 	}
-	return judge(o, base, model, listed, &row, f)
+	if err := judge(o, base, model, listed, &row, f); err != nil || !row.InputTokens.Valid {
+		return nil, err
+	}
+	longer, err := send(trialLonger)
+	if err != nil || longer.Outcome != run.OK || !longer.InputTokens.Valid {
+		return nil, err
+	}
+	return f.counts(o, base, row.InputTokens.V, longer.InputTokens.V), nil
 }
 
 func clientsFault(status int64) bool {
 	return status >= 400 && status < 500 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout
 }
 
-func trialBody(e *endpoint.Endpoint, o Options, model string) ([]byte, bool, error) {
+// trialBody builds a request of that many prompt tokens.
+func trialBody(e *endpoint.Endpoint, o Options, model string, tokens int64) ([]byte, bool, error) {
 	list := prompt.Words()
 	if prompt.Kind(o.Prompt) == prompt.Tokens {
 		var err error
@@ -80,7 +99,7 @@ func trialBody(e *endpoint.Endpoint, o Options, model string) ([]byte, bool, err
 	if err != nil {
 		return nil, false, err
 	}
-	r := schedule.Request{Session: "preflight", Stream: "0", Context: schedule.Whole, InputTokens: formats.Some(trialInput)}
+	r := schedule.Request{Session: "preflight", Stream: "0", Turn: tokens, Context: schedule.Whole, InputTokens: formats.Some(tokens)}
 	text, _, err := prompt.NewBuilder(prompt.Source{List: list}).Build(nil, &r, nil, nil)
 	if err != nil {
 		return nil, false, err

@@ -12,6 +12,10 @@ type Input struct {
 	Name  string    // base name, for the trailer and the scope of block ids
 	Path  string    // "" for standard input and endpoints
 	R     io.Reader // its uncompressed bytes; nil for a folder
+
+	// Open opens a file by its path and looks through its compression, for a folder's
+	// files and for those that lie beside a trace.
+	Open func(path string) (io.ReadCloser, error)
 }
 
 // Options say how a trace is read. The zero value is right for the published traces.

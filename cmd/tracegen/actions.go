@@ -123,20 +123,38 @@ func transform(c *ucli.Context) error {
 // input is a trace or a schedule that is open.
 type input struct {
 	traces.Input
-	files []io.Closer
+	file io.Closer
 }
 
 // open opens the input and looks through its compression. A folder is opened by
 // whoever reads it.
 func open(c *ucli.Context, o common, folder bool) (*input, error) {
-	in := &input{Input: traces.Input{Place: pipe.Place(o.input)}}
+	unpack := func(path string) (io.ReadCloser, error) { return unpack(c, o, path) }
+	in := &input{Input: traces.Input{Place: pipe.Place(o.input), Open: unpack}}
 	if st, err := os.Stat(o.input); err == nil && (st.Mode().IsRegular() || st.IsDir()) {
 		in.Path = o.input
 		if folder && st.IsDir() {
 			return in, nil
 		}
 	}
-	f, err := pipe.OpenWith(cli.Context(c), o.input, cli.Stdin(c), pipe.Options{Timeout: o.timeout})
+	r, err := unpack(o.input)
+	if err != nil {
+		return nil, err
+	}
+	in.R, in.file = r, r
+	return in, nil
+}
+
+func (in *input) Close() error {
+	if in.file == nil {
+		return nil
+	}
+	return in.file.Close()
+}
+
+// unpack opens a path, standard input or an endpoint, and looks through its compression.
+func unpack(c *ucli.Context, o common, path string) (io.ReadCloser, error) {
+	f, err := pipe.OpenWith(cli.Context(c), path, cli.Stdin(c), pipe.Options{Timeout: o.timeout})
 	if err != nil {
 		return nil, err
 	}
@@ -144,20 +162,20 @@ func open(c *ucli.Context, o common, folder bool) (*input, error) {
 	if err != nil {
 		f.Close()
 		if errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil, &formats.TruncatedError{Place: in.Place, Want: "the rest of the file", Err: err, Help: "the file was cut off; copy it again"}
+			return nil, &formats.TruncatedError{Place: pipe.Place(path), Want: "the rest of the file", Err: err, Help: "the file was cut off; copy it again"}
 		}
-		return nil, fmt.Errorf("%s: %w", in.Place, err)
+		return nil, fmt.Errorf("%s: %w", pipe.Place(path), err)
 	}
-	in.R, in.files = z, []io.Closer{z, f}
-	return in, nil
+	return both{z, f}, nil
 }
 
-func (in *input) Close() (err error) {
-	for _, f := range in.files {
-		err = errors.Join(err, f.Close())
-	}
-	return err
+// both closes a decompressor and what lies below it.
+type both struct {
+	io.ReadCloser
+	below io.Closer
 }
+
+func (b both) Close() error { return errors.Join(b.ReadCloser.Close(), b.below.Close()) }
 
 // write writes the pipeline's requests. The output is opened when the first request is
 // there, so that a bad input makes no file and nothing goes down a pipe.

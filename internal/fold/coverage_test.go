@@ -14,13 +14,14 @@ import (
 // simulated samples, and how often there was an interval.
 func coverage(r *rand.Rand, samples, n int, level int64) (held, given int) {
 	truth := int64(1e9 * -math.Log(1-float64(level)/1000)) // of an exponential with mean 1 s
-	f := newFold(Options{})
+	var d ranker
 	x := make([]int64, n)
 	for range samples {
 		for i := range x {
 			x[i] = int64(1e9 * r.ExpFloat64())
 		}
-		p := f.percentile(level, x, slices.Sorted(slices.Values(x)))
+		d.order.Load(x)
+		p := d.percentiles()[slices.Index(Levels[:], level)]
 		if !p.Low.Valid {
 			continue
 		}

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"hydrant/formats"
 	"hydrant/formats/summary"
@@ -14,38 +17,72 @@ import (
 // Levels are the percentiles of every distribution, in thousandths.
 var Levels = [...]int64{10, 50, 100, 250, 500, 750, 900, 950, 990, 999}
 
+// ranker computes distributions; its memory is used again for the next. One goroutine owns it.
+type ranker struct {
+	x     []int64
+	order stats.Order
+}
+
 // timingMetrics returns the distributions over requests, of some rows in their order.
 func (f *fold) timingMetrics(rows []int32) (metrics []summary.Metric) {
-	var x []int64
-	for i := range timings {
-		t := &timings[i]
-		x = x[:0]
-		var nulls int64
-		f.among(rows, func(r *rec) {
-			if !r.inWindow || !t.over(r) {
-				return
-			}
-			if v := t.value(r); v == null {
-				nulls++
-			} else {
-				x = append(x, v)
+	made := make([][]summary.Metric, len(timings))
+	f.jobs(len(rows), len(timings), func(d *ranker, i int) { made[i] = f.timingMetric(d, &timings[i], rows) })
+	return slices.Concat(made...)
+}
+
+// fewRows is the number of rows below which a second goroutine costs more than it brings.
+const fewRows = 1 << 14
+
+// jobs does n jobs over some rows, on all CPUs where they are many.
+func (f *fold) jobs(rows, n int, job func(d *ranker, i int)) {
+	if rows < fewRows {
+		for i := range n {
+			job(&f.ranker, i)
+		}
+		return
+	}
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wait.Go(func() {
+			var d ranker
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				job(&d, i)
 			}
 		})
-		m := t.metric(t.pop)
-		m.Nulls = nulls
-		f.fill(&m, x)
-		if t.id == "client_time" && f.sheet.lowerBound {
-			m.Note = "lower bound: without kernel stamps the way from the kernel to the parser is not in it"
-		}
-		if t.id == "fluidity" && f.o.Fluidity == nil {
-			m.Note = "no deadlines given"
-		}
-		metrics = append(metrics, m)
-		if t.planned {
-			metrics = append(metrics, f.plannedMetric(t, rows, len(x) > 0))
-		}
 	}
-	return metrics
+	wait.Wait()
+}
+
+// timingMetric returns the distribution of one timing, and its twin over all planned rows
+// where there is one.
+func (f *fold) timingMetric(d *ranker, t *timing, rows []int32) []summary.Metric {
+	x := d.x[:0]
+	var nulls int64
+	f.among(rows, func(r *rec) {
+		if !r.inWindow || !t.over(r) {
+			return
+		}
+		if v := t.value(r); v == null {
+			nulls++
+		} else {
+			x = append(x, v)
+		}
+	})
+	d.x = x
+	m := t.metric(t.pop)
+	m.Nulls = nulls
+	d.fill(&m, x)
+	if t.id == "client_time" && f.sheet.lowerBound {
+		m.Note = "lower bound: without kernel stamps the way from the kernel to the parser is not in it"
+	}
+	if t.id == "fluidity" && f.o.Fluidity == nil {
+		m.Note = "no deadlines given"
+	}
+	if !t.planned {
+		return []summary.Metric{m}
+	}
+	return []summary.Metric{m, f.plannedMetric(d, t, rows, &m)}
 }
 
 // over says whether a row belongs to the population of a timing.
@@ -67,10 +104,10 @@ func (t *timing) metric(pop string) summary.Metric {
 
 // plannedMetric ranks every planned row, misses as +infinity. Rows that the plan
 // cut short, and ok rows to which the metric cannot apply, are left out; an ok row
-// that should have a value and has none is a miss.
-func (f *fold) plannedMetric(t *timing, rows []int32, measured bool) summary.Metric {
+// that should have a value and has none is a miss. served is the metric over the ok rows.
+func (f *fold) plannedMetric(d *ranker, t *timing, rows []int32, served *summary.Metric) summary.Metric {
 	m := t.metric(popPlanned)
-	var x []int64
+	x := d.x[:0]
 	misses := 0
 	f.among(rows, func(r *rec) {
 		if !r.inWindow || r.outcome == outcomePlanned {
@@ -87,35 +124,32 @@ func (f *fold) plannedMetric(t *timing, rows []int32, measured bool) summary.Met
 		}
 		x = append(x, v)
 	})
-	if !measured {
+	d.x = x
+	switch {
+	case served.N == 0:
 		m.Nulls += int64(len(x))
-		f.fill(&m, nil)
+		d.fill(&m, nil)
 		m.Note = "no request has a value"
-		return m
-	}
-	f.fill(&m, x)
-	if misses > 0 {
+	case misses == 0: // the same values in the same order
+		m.N, m.Sum, m.Mean, m.Std, m.Min, m.Max = served.N, served.Sum, served.Mean, served.Std, served.Min, served.Max
+		m.Percentiles = slices.Clone(served.Percentiles)
+	default:
+		d.fill(&m, x)
 		m.Note = fmt.Sprintf("%d of %d are misses and rank as +infinity", misses, len(x))
 	}
 	return m
 }
 
 // fill computes a distribution from its values in the order of the rows.
-func (f *fold) fill(m *summary.Metric, x []int64) {
+func (d *ranker) fill(m *summary.Metric, x []int64) {
 	m.N = int64(len(x))
-	f.sortedX = append(f.sortedX[:0], x...)
-	slices.Sort(f.sortedX)
-	s := f.sortedX
-	if len(s) > 0 && s[len(s)-1] != miss {
+	if len(x) > 0 && slices.Max(x) != miss {
 		var all stats.Moments
-		for _, v := range s {
-			all.Add(v)
-		}
+		all.AddAll(x)
 		moments(m, &all)
 	}
-	for _, level := range Levels {
-		m.Percentiles = append(m.Percentiles, f.percentile(level, x, s))
-	}
+	d.order.Load(x)
+	m.Percentiles = d.percentiles()
 }
 
 // moments fills sum, mean, deviation and extremes.
@@ -136,40 +170,63 @@ func number(v float64) *float64 {
 	return &v
 }
 
-// percentile is the nearest rank of values x, which s holds sorted, with the ranks
-// that bound it. How many requests in a row carry the information of one is taken
-// from the indicator of lying above the percentile.
-func (f *fold) percentile(level int64, x, s []int64) summary.Percentile {
-	p := summary.Percentile{Level: level}
-	n := int64(len(s))
-	if floor := stats.Floor(level); n < floor {
-		p.Reason = fmt.Sprintf("needs %d values, has %d", floor, n)
-		return p
+// percentiles are the nearest ranks of the values that are loaded, with the ranks that bound
+// them. How many requests in a row carry the information of one is taken, for each, from the
+// indicator of lying above the percentile.
+func (d *ranker) percentiles() []summary.Percentile {
+	n := d.order.N()
+	out := make([]summary.Percentile, len(Levels))
+	var ranks []int64 // of the levels from the first that are above their floor
+	var of []int
+	for i, level := range Levels {
+		out[i].Level = level
+		if floor := floorOf[i]; n < floor {
+			out[i].Reason = fmt.Sprintf("needs %d values, has %d", floor, n)
+			continue
+		}
+		ranks, of = append(ranks, stats.NearestRank(n, level)), append(of, i)
 	}
-	q := s[stats.NearestRank(n, level)-1]
-	if q == miss {
-		p.Infinite = true
-		p.Reason = "the rank falls on a miss"
-		return p
+	if len(of) == 0 {
+		return out
 	}
-	p.Value = formats.Some(q)
-	f.above = f.above[:0]
-	for _, v := range x {
-		f.above = append(f.above, v > q)
+	limits := d.order.At(ranks)
+	taus, settled := d.order.Taus(limits)
+	ranks = ranks[:0]
+	var ends []*formats.Int
+	for k, i := range of {
+		p := &out[i]
+		if limits[k] == miss {
+			p.Infinite = true
+			p.Reason = "the rank falls on a miss"
+			continue
+		}
+		p.Value = formats.Some(limits[k])
+		p.Tau, p.Neff = number(taus[k]), number(float64(n)/taus[k])
+		if !settled[k] {
+			p.Reason = "no interval: the values hang together over longer stretches than the row can show"
+			continue
+		}
+		low, high := stats.Interval(n, p.Level, taus[k])
+		ranks, ends = append(ranks, low), append(ends, &p.Low)
+		if high > 0 {
+			ranks, ends = append(ranks, high), append(ends, &p.High)
+		}
 	}
-	tau, settled := stats.Tau(f.above)
-	p.Tau, p.Neff = number(tau), number(float64(n)/tau)
-	if !settled {
-		p.Reason = "no interval: the values hang together over longer stretches than the row can show"
-		return p
+	for k, v := range d.order.At(ranks) {
+		if v != miss { // a miss bounds nothing
+			*ends[k] = formats.Some(v)
+		}
 	}
-	low, high := stats.Interval(n, level, tau)
-	p.Low = formats.Some(s[low-1])
-	if high > 0 && s[high-1] != miss {
-		p.High = formats.Some(s[high-1])
-	}
-	return p
+	return out
 }
+
+// floorOf are the sample floors of Levels.
+var floorOf = func() (n [len(Levels)]int64) {
+	for i, level := range Levels {
+		n[i] = stats.Floor(level)
+	}
+	return n
+}()
 
 // sketched fills a distribution from a histogram and the exact moments beside it.
 func sketched(m *summary.Metric, h *stats.Histogram, all *stats.Moments) {
@@ -178,7 +235,7 @@ func sketched(m *summary.Metric, h *stats.Histogram, all *stats.Moments) {
 	values := h.Quantiles(Levels[:])
 	for i, level := range Levels {
 		p := summary.Percentile{Level: level}
-		if floor := stats.Floor(level); m.N < floor {
+		if floor := floorOf[i]; m.N < floor {
 			p.Reason = fmt.Sprintf("needs %d values, has %d", floor, m.N)
 		} else {
 			p.Value = formats.Some(values[i])

@@ -176,9 +176,9 @@ func (f *fold) flowMetrics(w *flow) error {
 	m := gathering("out_tps_1s")
 	if len(w.bySecond) < 10 {
 		m.Note = "fewer than 10 whole seconds in the window"
-		f.fill(&m, nil)
+		f.ranker.fill(&m, nil)
 	} else {
-		f.fill(&m, w.bySecond)
+		f.ranker.fill(&m, w.bySecond)
 	}
 	f.metrics = append(f.metrics, m)
 	return nil

@@ -51,8 +51,7 @@ type fold struct {
 	good                int64 // good rows of the window; null: no objectives
 	untimed             int64 // rows without a planned time
 	cut                 bool  // an input ended early
-	sortedX             []int64
-	above               []bool
+	ranker              ranker
 }
 
 // clientTime is the column of the client table that holds its times.

@@ -109,6 +109,28 @@ func (m *Moments) AddN(v, n int64) {
 	}
 }
 
+// AddAll takes in values.
+func (m *Moments) AddAll(x []int64) {
+	if len(x) == 0 {
+		return
+	}
+	if m.N == 0 {
+		m.Min, m.Max = x[0], x[0]
+	}
+	m.N += int64(len(x))
+	var sum, squares Sum
+	least, most := m.Min, m.Max
+	for _, v := range x {
+		least, most = min(least, v), max(most, v)
+		sum.Add(v)
+		hi, lo := bits.Mul64(magnitude(v), magnitude(v))
+		squares.add(hi, lo)
+	}
+	m.Min, m.Max = least, most
+	m.Sum.AddSum(sum)
+	m.Squares.AddSum(squares)
+}
+
 // Mean returns the mean, NaN when empty.
 func (m *Moments) Mean() float64 {
 	if m.N == 0 {

@@ -49,14 +49,15 @@ func TestTauExample(t *testing.T) {
 		}
 	}
 	miss := over(x, 389)
-	m := 0
-	for _, b := range miss {
+	words, m := make([]uint64, 1000/64+2), 0
+	for i, b := range miss {
 		if b {
+			words[i/64] |= 1 << (i % 64)
 			m++
 		}
 	}
 	mean := float64(m) / 1000
-	first := 31 * blockVariance(miss, 31, mean) / (mean * (1 - mean)) * 1000 / 969
+	first := 31 * blockVariance(words, 1000, 31, mean) / (mean * (1 - mean)) * 1000 / 969
 	if math.Abs(first-5.580108) > 1e-6 {
 		t.Errorf("tau at block length 31 = %.6f; want 5.580108", first)
 	}

@@ -54,7 +54,7 @@ var shared = []string{"formats", "internal/cli", "internal/pipe", "internal/code
 
 // doors lists the only packages that may import a heavy dependency.
 var doors = map[string][]string{
-	"github.com/apache/arrow/go/v17":   {"formats/ipc", "formats/run", "formats/gpu", "traces"},
+	"github.com/apache/arrow/go/v17":   {"formats/ipc", "formats/run", "formats/gpu", "traces", "scripts/bench/floor/arrow"},
 	"github.com/parquet-go/parquet-go": {"internal/parquet"},
 	"github.com/klauspost/compress":    {"internal/codec", "formats/ipc"},
 	"github.com/go-zeromq/zmq4":        {"internal/pipe"},

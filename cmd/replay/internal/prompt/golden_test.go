@@ -19,6 +19,9 @@ import (
 	"hydrant/traces"
 )
 
+// goldenScope is the scope of the block ids in the golden file.
+const goldenScope = "mooncake/"
+
 // archived calls f with each line of the archived Mooncake trace, valid during the call.
 func archived(t *testing.T, f func(line int64, r *schedule.Request, block *schedule.Block)) {
 	t.Helper()
@@ -33,7 +36,7 @@ func archived(t *testing.T, f func(line int64, r *schedule.Request, block *sched
 		t.Fatal(err)
 	}
 	defer r.Close()
-	trace, err := traces.Mooncake(traces.Input{Place: name, Name: name, R: r}, traces.Options{})
+	trace, err := traces.Mooncake(traces.Input{Place: name, Name: name, R: r}, traces.Options{Scope: goldenScope})
 	if err != nil {
 		t.Fatal(err)
 	}

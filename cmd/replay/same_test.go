@@ -42,13 +42,13 @@ func sharedPlan() []schedule.Request {
 	return all
 }
 
-// The same plan on 1, 2 and 5 workers: each request keeps its planned instant, its
+// The same plan on 1, 2 and 7 workers: each request keeps its planned instant, its
 // prompt byte for byte, and what a server could take from its cache; the bytes are
 // those of the golden file; and workers are processes.
 func TestWorkersDoNotChangeTheLoad(t *testing.T) {
 	plan := planFile(t, sharedPlan())
 	golden := filepath.Join("testdata", "bodies.golden")
-	for _, workers := range []int{1, 2, 5} {
+	for _, workers := range []int{1, 2, 7} {
 		log := filepath.Join(t.TempDir(), "hashes")
 		url, stop := server(t, "--sim", "default,cache=unbounded,step=200us,step_per_seq=0s", "--hash-log", log)
 		p := replay(t, 0, plan, "--url", url, "--workers", fmt.Sprint(workers), "--seed", "5")

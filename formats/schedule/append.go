@@ -73,7 +73,11 @@ func appendBlocks(dst []byte, b *Blocks) []byte {
 		dst = strconv.AppendInt(dst, run[1], 10)
 		dst = append(dst, ']')
 	}
-	return append(dst, "]}"...)
+	dst = append(dst, ']')
+	if b.System > 0 {
+		dst = strconv.AppendInt(append(dst, `,"system":`...), b.System, 10)
+	}
+	return append(dst, '}')
 }
 
 func appendInt(dst []byte, key string, v formats.Int) []byte {

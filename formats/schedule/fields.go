@@ -37,6 +37,7 @@ var Fields = [...]Field{
 	{"request", "blocks.scope", "string", "", "where the ids mean the same text", "`blocks` null: no ids, the prompt is shared with nobody", 1},
 	{"request", "blocks.keep", "int64", "blocks", "leading ids kept from the previous line of the same session and stream, same scope; 0 under `delta`", "as above", 1},
 	{"request", "blocks.add", "list of [int64, int64]", "blocks", "the ids after them as runs [first id, count]", "as above", 1},
+	{"request", "blocks.system", "int64", "blocks", "leading ids of the prompt that go out as a system message on a chat endpoint; not under `delta`", "0: all of the prompt is one user message", 1},
 	{"request", "model", "string", "", "as recorded", "not known", 1},
 	{"request", "class", "string", "", "group of requests, for reports", "none", 1},
 	{"request", "priority", "int64", "", "as recorded", "none", 1},

@@ -27,6 +27,9 @@ func golden() (Header, []*Request, Trailer) {
 		q := &Request{ID: 8 + i, AtNS: some(at + i*3_000_000_000), Session: "chat-" + string(rune('a'+i%3)), Stream: "0", Turn: i / 3,
 			Context: Whole, InputTokens: some(512*(i/3+1) + 40), OutputTokens: some(100 + i), Last: i >= 21}
 		q.Blocks = &Blocks{Scope: "day", Keep: i / 3, Add: []Run{{100*(i%3+1) + i/3, 1}, {1000 + i, 1}}}
+		if i%3 == 2 { // its first block is a system prompt
+			q.Blocks.System = 1
+		}
 		if i >= 3 {
 			q.After, q.DelayNS = []int64{q.ID - 3}, some(i*1_000_000)
 		}

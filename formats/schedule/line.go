@@ -95,9 +95,10 @@ type Request struct {
 // Blocks is the run-length form of a prompt's block ids: the first Keep ids of the
 // previous line of the same session and stream, then new ids as runs.
 type Blocks struct {
-	Scope string
-	Keep  int64
-	Add   []Run
+	Scope  string
+	Keep   int64
+	Add    []Run
+	System int64 // leading ids of the prompt that make its system message; ids beyond those of the line count for nothing
 }
 
 // Run is a run of consecutive block ids: [first id, count].

@@ -67,6 +67,8 @@ func TestRefusedLines(t *testing.T) {
 		{"runs whose sum passes 2^63", `{"id":1,"at_ns":1,"input_tokens":9000000000000000000,"blocks":{"scope":"s","keep":9223372036854775807,"add":[[0,5]]}` + rest, `blocks: got "`},
 		{"a run of 10^15", `{"id":1,"at_ns":1,"input_tokens":9000000000000000000,"blocks":{"scope":"s","keep":0,"add":[[0,1000000000000000]]}` + rest, `blocks: got "1000000000000000 ids", want at most 4194304`},
 		{"a run of three", `{"id":1,"at_ns":1,"input_tokens":600,"blocks":{"scope":"s","keep":0,"add":[[0,1,2]]}` + rest, `a run of two numbers`},
+		{"system repeated", `{"id":1,"at_ns":1,"blocks":{"scope":"s","keep":0,"add":[],"system":1,"system":1}` + rest, `got "blocks.system", want each key once`},
+		{"system below 0", `{"id":1,"at_ns":1,"blocks":{"scope":"s","keep":0,"add":[],"system":-1}` + rest, `blocks.system: got "-1", want a whole number of at least 0`},
 		{"keep more than there was", `{"id":1,"at_ns":1,"input_tokens":2000,"blocks":{"scope":"s","keep":3,"add":[]}` + rest, `blocks.keep: got "3", want at most 2`},
 		{"keep from another scope", `{"id":1,"at_ns":1,"input_tokens":2000,"blocks":{"scope":"t","keep":1,"add":[]}` + rest, `blocks.keep: got "1", want at most 2, the ids of the stream's line before in the same scope`},
 		{"keep under delta", `{"id":1,"at_ns":1,"input_tokens":2000,"blocks":{"scope":"s","keep":1,"add":[]},"session":"a","stream":"0","turn":1,"context":"delta"}`, `blocks.keep: got "1", want 0 on a line of context delta`},

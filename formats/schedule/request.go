@@ -211,15 +211,20 @@ func (p *Parser) readBlocks() *Blocks {
 				p.add = append(p.add, readRun(s))
 			}
 			b.Add = p.add
+		case "system":
+			s.Field, bit = "blocks.system", 8
+			if !s.Null() {
+				b.System = s.Natural()
+			}
 		default:
-			s.Fail("blocks key", string(key), "scope, keep or add")
+			s.Fail("blocks key", string(key), "scope, keep, add or system")
 		}
 		if seen&bit != 0 {
 			s.Fail("key", s.Field, "each key once")
 		}
 		seen |= bit
 	}
-	if seen != 7 {
+	if seen&7 != 7 {
 		s.Fail("blocks", "a key missing", "scope, keep and add")
 	}
 	return b

@@ -104,6 +104,9 @@ func form(r *Request) *jsonl.Fault {
 		if b.Keep < 0 {
 			return natFault("blocks.keep", b.Keep)
 		}
+		if b.System < 0 {
+			return natFault("blocks.system", b.System)
+		}
 		for _, run := range b.Add {
 			if !fits(run) {
 				return &jsonl.Fault{What: "blocks.add", Got: printRun(run), Want: wantRun}

@@ -26,6 +26,7 @@ type Input struct {
 	OutputTokens formats.Int     // as planned; null leaves max_tokens out
 	Kind         prompt.Kind     // what Prompt is
 	Prompt       []byte          // as prompt.Builder appends it; unused when Body is set
+	System       int             // leading bytes of Prompt that are a system message on a chat endpoint; 0: none
 	Body         json.RawMessage // literal prompt, messages or payload of the trace; nil: none
 	Extra        json.RawMessage // merged last; nil: none
 	History      *History        // what a delta session said before; nil: the prompt is whole

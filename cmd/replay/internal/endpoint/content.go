@@ -34,9 +34,15 @@ func (h *History) Answered(reply []byte) error {
 	return nil
 }
 
-// userMessage puts a prompt into the one user message of a chat body.
+// userMessage puts a prompt into the one user message of a chat body, what begins it and
+// belongs to the system into a message before that. The space between the two is no text of
+// either: a word is one token at the start of a text as well.
 func userMessage(f *fields, in *Input, _ prompt.Kind, text []byte) error {
 	const before, after = `{"role":"user","content":"`, `"}`
+	if n := in.System; n > 0 && in.History == nil {
+		f.set("messages", []byte(`[{"role":"system","content":"`), text[:n], []byte(`"},`+before), bytes.TrimPrefix(text[n:], []byte(" ")), []byte(after+"]"))
+		return nil
+	}
 	if in.History == nil {
 		f.set("messages", []byte("["+before), text, []byte(after+"]"))
 		return nil

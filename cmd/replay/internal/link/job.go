@@ -44,6 +44,7 @@ func AppendJob(b []byte, j *Job) []byte {
 			b = binary.AppendVarint(b, run[0])
 			b = binary.AppendVarint(b, run[1])
 		}
+		b = binary.AppendVarint(b, r.Blocks.System)
 	}
 	b = appendBytes(b, r.Model)
 	b = appendBytes(b, r.Class)
@@ -82,6 +83,7 @@ func DecodeJob(b []byte) (*Job, error) {
 		for i := range r.Blocks.Add {
 			r.Blocks.Add[i] = [2]int64{d.varint(), d.varint()}
 		}
+		r.Blocks.System = d.varint()
 	}
 	r.Model = d.text()
 	r.Class = d.text()

@@ -19,7 +19,7 @@ func jobs() []*Job {
 		{
 			Request: schedule.Request{ID: 1 << 60, AtNS: formats.Some(5), After: []int64{3, 9, 4}, DelayNS: formats.Some(7), Session: "séance",
 				Stream: "a", Turn: 3, Last: true, Context: schedule.Delta, InputTokens: formats.Some(10), OutputTokens: formats.Some(0),
-				Blocks: &schedule.Blocks{Scope: "trace", Add: [][2]int64{{1 << 40, 3}, {-4, 1}}},
+				Blocks: &schedule.Blocks{Scope: "trace", Add: [][2]int64{{1 << 40, 3}, {-4, 1}}, System: 2},
 				Model:  "m", Class: "c", Priority: formats.Some(-1), Body: []byte(`{"prompt":"x"}`), Extra: []byte(`{}`)},
 			Block: &schedule.Block{Tokens: 512, Last: "partial"}, Expected: formats.Some(512),
 		},

@@ -33,6 +33,7 @@ type Source struct {
 type Builder struct {
 	src    Source
 	stream *stream
+	system int // bytes of the system part of the latest prompt
 }
 
 // NewBuilder returns a builder over src.
@@ -58,13 +59,14 @@ func (b *Builder) Build(dst []byte, r *schedule.Request, runs []schedule.Run, bl
 		return dst, 0, refuse(r, "input_tokens", r.InputTokens.String(), fmt.Sprintf("a whole number of tokens up to %d", MaxTokens))
 	}
 	start := len(dst)
+	b.system = 0
 	if len(runs) > 0 {
 		if block == nil || block.Tokens <= 0 {
 			return dst, 0, refuse(r, "blocks", "ids", "a block size in the schedule's header")
 		}
-		scope := ""
+		scope, system := "", int64(0)
 		if r.Blocks != nil {
-			scope = r.Blocks.Scope
+			scope, system = r.Blocks.Scope, r.Blocks.System
 		}
 		for _, run := range runs {
 			for i := range run[1] {
@@ -82,6 +84,9 @@ func (b *Builder) Build(dst []byte, r *schedule.Request, runs []schedule.Run, bl
 				b.stream.int(run[0] + i)
 				dst = b.draw(dst, n)
 				left -= n
+				if system--; system >= 0 {
+					b.system = len(dst) - start - 1 // without the separator in front
+				}
 			}
 		}
 	}
@@ -99,6 +104,10 @@ func (b *Builder) Build(dst []byte, r *schedule.Request, runs []schedule.Run, bl
 	}
 	return dst, r.InputTokens.V, nil
 }
+
+// System returns how many bytes at the start of the prompt that Build made last are of the
+// ids of its system message, 0 when it has none. A separator follows them, or nothing.
+func (b *Builder) System() int { return b.system }
 
 // draw appends the first n tokens of the key just written, each with its separator.
 func (b *Builder) draw(dst []byte, n int64) []byte {

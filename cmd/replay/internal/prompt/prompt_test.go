@@ -154,6 +154,37 @@ func TestPrivateTailsDiffer(t *testing.T) {
 	}
 }
 
+// The system part is the text of the leading ids, as many as the prompt has.
+func TestSystemPart(t *testing.T) {
+	for _, l := range lists(t) {
+		b := NewBuilder(Source{Seed: 42, List: l})
+		for _, c := range []struct {
+			system, tokens, want int64
+			runs                 [][2]int64
+			block                *schedule.Block
+		}{
+			{0, 200, 0, [][2]int64{{1, 3}}, absent},
+			{2, 200, 128, [][2]int64{{1, 3}}, absent},
+			{2, 200, 128, [][2]int64{{1, 1}, {7, 2}}, absent},
+			{9, 200, 192, [][2]int64{{1, 3}}, absent}, // cut to the ids
+			{9, 700, 700, [][2]int64{{1, 2}}, partial},
+			{1, 50, 0, nil, absent},
+		} {
+			r := request(1, c.tokens)
+			r.Blocks.System = c.system
+			p, _, err := b.Build([]byte("before"), r, c.runs, c.block)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p = p[len("before"):]
+			got := split(l, p[:b.System()])
+			if int64(len(got)) != c.want || !slices.Equal(got, split(l, p)[:c.want]) {
+				t.Errorf("%s: system part of %d ids, prompt of %d tokens: %d tokens; want %d", l, c.system, c.tokens, len(got), c.want)
+			}
+		}
+	}
+}
+
 // One builder in any order gives what a fresh builder gives for each request.
 func TestOrderDoesNotMatter(t *testing.T) {
 	type job struct {

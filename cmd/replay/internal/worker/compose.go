@@ -65,7 +65,7 @@ func (c *composer) compose(f *flight) (*wire.Prepared, error) {
 		if c.text, _, err = c.prompts.Build(c.text[:0], r, runs, f.job.Block); err != nil {
 			return nil, err
 		}
-		in.Prompt = c.text
+		in.Prompt, in.System = c.text, c.prompts.System()
 	}
 	buf, _ := c.buffers.Get().(*[]byte)
 	if buf == nil {

@@ -40,7 +40,7 @@ var may = []struct {
 	{"formats/gpu", []string{"formats", "formats/ipc"}},
 	{"formats/summary", []string{"formats", "formats/jsonl", "formats/ipc", "internal/stats"}},
 	{"traces", []string{"formats", "formats/jsonl", "formats/schedule", "internal/arrivals", "internal/stats"}},
-	{"cmd/tracegen/...", []string{"traces", "formats/schedule", "internal/arrivals"}},
+	{"cmd/tracegen/...", []string{"traces", "formats/schedule", "internal/plot", "internal/arrivals"}},
 	{"cmd/replay/...", []string{"formats/schedule", "formats/run", "internal/sim"}},
 	{"cmd/gpuwatch/...", []string{"formats/gpu"}},
 	{"cmd/reduce/...", []string{"formats/rows", "formats/run", "formats/gpu", "formats/summary", "internal/fold", "internal/plot", "internal/slo"}},

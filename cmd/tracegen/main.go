@@ -37,7 +37,8 @@ func app() *ucli.App {
 		Name:  "tracegen",
 		Usage: "make a schedule from a trace",
 		UsageText: `tracegen [FORMAT] [flags] [TRACE]
-tracegen schedule [flags] [SCHEDULE]`,
+tracegen schedule [flags] [SCHEDULE]
+tracegen analyze [flags] [TRACE or SCHEDULE]`,
 		Description: `Reads a trace (a path, - or nothing for standard input; zstd and gzip are seen
 by content, and so is the format where FORMAT is left out) and writes a schedule: JSON Lines in zstd, one line per request, with
 a trailer that proves it whole. The same input, flags and build give the same
@@ -70,7 +71,7 @@ func commands() (all []*ucli.Command) {
 	for _, f := range traces.Formats {
 		all = append(all, formatCommand(f))
 	}
-	return append(all, scheduleCommand())
+	return append(all, scheduleCommand(), analyzeCommand())
 }
 
 func scheduleCommand() *ucli.Command {

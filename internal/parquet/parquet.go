@@ -1,5 +1,9 @@
-// Package parquet writes tables of nullable whole numbers and text as Parquet files. It
-// is the only door to the library. The same rows give the same bytes.
+// Package parquet writes tables of nullable whole numbers and text as Parquet files, and
+// reads tables that others wrote. It is the only door to the library, which writes; the
+// same rows give the same bytes.
+//
+// Note: files are read by code of our own. The library trusts the lengths in a file, and a
+// damaged one can end the process for want of memory, which nothing catches.
 package parquet
 
 import (

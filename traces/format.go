@@ -25,6 +25,9 @@ type Options struct {
 	Strict    bool   // refuse unknown keys and columns
 	BlockSize int64  // tokens of a block, where the trace does not say; 0 for the format's own
 	Context   string // schedule.Whole or Delta, for sessions that do not show which; "" decides from block ids
+
+	DropFailed bool  // leave out requests that failed upstream
+	MintBlocks int64 // tokens of blocks to assume where the trace has no ids; 0 for none
 }
 
 // MaxBlockSize is the largest block size that is accepted.
@@ -36,7 +39,9 @@ type Format struct {
 	Usage   string // half a sentence: what is read
 	Text    string // the help page
 	Options []string
-	Folder  bool // a folder is a trace as well
+	// Needs names options that have no effect unless another one is given.
+	Needs  map[string]string
+	Folder bool // a folder is a trace as well
 	// Block is the block size that an option may change, 0 where there is none.
 	Block int64
 	// Sniff reports whether a trace that begins with head is in this format. head is
@@ -52,6 +57,9 @@ const SniffBytes = 64 << 10
 
 // Formats are all formats, in the order in which they are listed and tried.
 var Formats = []Format{
+	azureFormat,
+	vidurFormat,
+	burstgptFormat,
 	mooncakeFormat,
 }
 

@@ -22,6 +22,9 @@ type Trace struct {
 	Sources   []schedule.SourceDigest // the bytes as read, file by file
 	Warnings  []string                // what the user should know, one line each
 
+	// Transforms are what an option made the reader assume, for the header.
+	Transforms []schedule.Transform
+
 	// Undecided tells that an option which decides between readings decided none.
 	Undecided bool
 

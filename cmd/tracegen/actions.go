@@ -68,7 +68,7 @@ func convert(c *ucli.Context, f traces.Format) error {
 	h := schedule.Header{
 		Build: cli.Build(), Args: append(args, o.plan.Args()...), Block: trace.Block, QuantumNS: trace.QuantumNS,
 		Sources:    []schedule.Source{{Name: name, Format: f.Name, Licence: c.String("licence"), URL: c.String("url")}},
-		Transforms: o.plan.Transforms(),
+		Transforms: append(slices.Clip(trace.Transforms), o.plan.Transforms()...),
 	}
 	p := plan.New(trace.Next, o.plan)
 	p.Place = in.Place

@@ -57,6 +57,19 @@ var options = map[string]option{
 			return o.Scope, checkText("scope", o.Scope)
 		},
 	},
+	"drop-failed": boolean("drop-failed", "leave out requests that failed upstream (no output tokens)", func(o *traces.Options) *bool { return &o.DropFailed }),
+	"mint-blocks": {
+		func(traces.Format) ucli.Flag {
+			return &ucli.Int64Flag{Name: "mint-blocks", Category: categoryTrace, Usage: "assume block ids of `N` tokens: a prompt that grows begins with its session's prompt before it", DefaultText: "no ids"}
+		},
+		func(c *ucli.Context, _ traces.Format, o *traces.Options) (string, error) {
+			o.MintBlocks = c.Int64("mint-blocks")
+			if n := o.MintBlocks; n < 1 || n > traces.MaxBlockSize {
+				return "", cli.Usagef("--mint-blocks: got \"%d\", want a whole number between 1 and %d", n, traces.MaxBlockSize)
+			}
+			return itoa(o.MintBlocks), nil
+		},
+	},
 	"strict": boolean("strict", "refuse keys that are not known", func(o *traces.Options) *bool { return &o.Strict }),
 }
 
@@ -100,6 +113,9 @@ func readOptions(c *ucli.Context, f traces.Format) (o traces.Options, args []str
 	for _, name := range f.Options {
 		if !c.IsSet(name) {
 			continue
+		}
+		if other := f.Needs[name]; other != "" && !c.IsSet(other) {
+			return o, nil, cli.Usagef("--%s: has no effect without --%s", name, other)
 		}
 		arg, err := options[name].read(c, f, &o)
 		switch {

@@ -64,6 +64,7 @@ var doors = map[string][]string{
 	"github.com/urfave/cli/v2":         {"internal/cli", "cmd/tracegen", "cmd/replay", "cmd/replay/internal/serve", "cmd/reduce", "cmd/gpuwatch", "cmd/judge"},
 	"github.com/HdrHistogram":          {"internal/stats"},
 	"gonum.org/v1/gonum":               {"internal/stats"},
+	"go.yaml.in/yaml/v3":               {"cmd/tracegen/internal/synth"},
 	"github.com/rogpeppe/go-internal":  {}, // tests only
 	"github.com/google/go-cmp":         {}, // tests only
 	"github.com/tiktoken-go/tokenizer": {}, // tests only

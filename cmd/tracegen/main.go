@@ -71,7 +71,7 @@ func commands() (all []*ucli.Command) {
 	for _, f := range traces.Formats {
 		all = append(all, formatCommand(f))
 	}
-	return append(all, scheduleCommand(), analyzeCommand())
+	return append(all, synthCommand(), scheduleCommand(), analyzeCommand())
 }
 
 func scheduleCommand() *ucli.Command {

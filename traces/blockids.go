@@ -1,6 +1,9 @@
 package traces
 
 import (
+	"fmt"
+
+	"hydrant/formats/jsonl"
 	"hydrant/formats/schedule"
 )
 
@@ -48,6 +51,59 @@ func (b *blockIDs) flush() {
 		b.pages[b.latest] = b.page
 		b.dirty = false
 	}
+}
+
+// row checks the hash_ids of a row whose input_length is n against that length and
+// against the rows before, of which stored yields those that have ids, with the numbers
+// of their lines as ID. The last id may be partial.
+func (b *blockIDs) row(in *intake, runs []schedule.Run, ids, n int64, stored func() (func() (*schedule.Request, error), error)) *jsonl.Fault {
+	if ids <= 0 {
+		return nil
+	}
+	fits := schedule.FullIDs(n, &schedule.Block{Tokens: b.size, Last: schedule.Partial})
+	switch {
+	case ids > fits:
+		return &jsonl.Fault{What: "hash_ids", Got: fmt.Sprintf("%d ids for input_length %d", ids, n), Want: fmt.Sprintf("at most %d of %d tokens", fits, b.size)}
+	case ids < fits:
+		in.counts["ids_short"]++
+	}
+	c := b.add(runs, ids, n)
+	if c == nil {
+		return nil
+	}
+	return &jsonl.Fault{What: "hash_ids", Got: fmt.Sprintf("id %d for %d tokens", c.id, c.is),
+		Want: fmt.Sprintf("%d tokens as on row %d: an id stands for one size", c.was, b.first(c, in.line, stored))}
+}
+
+// first returns the first line, line at the latest, on which an id had the size it was
+// seen with.
+func (b *blockIDs) first(c *conflict, line int64, stored func() (func() (*schedule.Request, error), error)) int64 {
+	next, err := stored()
+	for err == nil {
+		var r *schedule.Request
+		if r, err = next(); err != nil || r.Blocks == nil || r.ID >= line {
+			continue
+		}
+		all := int64(0)
+		for _, run := range r.Blocks.Add {
+			all += run[1]
+		}
+		left := all
+		for _, run := range r.Blocks.Add {
+			left -= run[1]
+			if c.id < run[0] || c.id-run[0] >= run[1] {
+				continue
+			}
+			size := b.size
+			if left == 0 && c.id == run[0]+run[1]-1 {
+				size = min(size, r.InputTokens.V-(all-1)*size)
+			}
+			if size == c.was {
+				line = r.ID
+			}
+		}
+	}
+	return line
 }
 
 // conflict is an id that stands for two sizes.

@@ -60,6 +60,7 @@ var Formats = []Format{
 	azureFormat,
 	vidurFormat,
 	burstgptFormat,
+	bailianFormat, // before mooncake, which has some of its keys
 	mooncakeFormat,
 }
 

@@ -159,6 +159,16 @@ func (in *intake) key(name string) *jsonl.Fault {
 	return nil
 }
 
+// ignored counts keys that are not carried.
+func (in *intake) ignored(names []string) *jsonl.Fault {
+	for _, name := range names {
+		if fault := in.key(name); fault != nil {
+			return fault
+		}
+	}
+	return nil
+}
+
 // maxUnknown is how many unknown keys are told apart: a trailer is no place for a
 // million of them.
 const maxUnknown = 100

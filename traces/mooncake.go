@@ -1,7 +1,6 @@
 package traces
 
 import (
-	"fmt"
 	"slices"
 
 	"hydrant/formats"
@@ -109,12 +108,10 @@ func (m *mooncake) row(line []byte) (*jsonl.Fault, error) {
 	if row.headers {
 		m.counts["headers_dropped"]++
 	}
-	for _, key := range row.unknown {
-		if fault := m.key(key); fault != nil {
-			return fault, nil
-		}
+	if fault := m.ignored(row.unknown); fault != nil {
+		return fault, nil
 	}
-	if fault := m.blocks(row); fault != nil {
+	if fault := m.ids.row(m.intake, row.runs, row.ids, row.input.V, m.rows.unsorted); fault != nil {
 		return fault, nil
 	}
 	key, t, fault := m.session(row)
@@ -126,62 +123,6 @@ func (m *mooncake) row(line []byte) (*jsonl.Fault, error) {
 	}
 	m.n++
 	return nil, m.store(row, t, key)
-}
-
-// blocks checks the ids of a row against its length and against the rows before.
-func (m *mooncake) blocks(row *mooncakeRow) *jsonl.Fault {
-	if row.ids <= 0 {
-		return nil
-	}
-	n := row.input.V
-	fits := schedule.FullIDs(n, &schedule.Block{Tokens: m.o.BlockSize, Last: schedule.Partial})
-	switch {
-	case row.ids > fits:
-		return &jsonl.Fault{What: "hash_ids", Got: fmt.Sprintf("%d ids for input_length %d", row.ids, n), Want: fmt.Sprintf("at most %d of %d tokens", fits, m.o.BlockSize)}
-	case row.ids < fits:
-		m.counts["ids_short"]++
-	}
-	c := m.ids.add(row.runs, row.ids, n)
-	if c == nil {
-		return nil
-	}
-	return &jsonl.Fault{What: "hash_ids", Got: fmt.Sprintf("id %d for %d tokens", c.id, c.is),
-		Want: fmt.Sprintf("%d tokens as on row %d: an id stands for one size", c.was, m.find(c))}
-}
-
-// find returns the first row on which an id had the size it was seen with.
-func (m *mooncake) find(c *conflict) int64 {
-	next, err := m.rows.rows.sorted()
-	first := m.line
-	for err == nil {
-		var b []byte
-		if b, err = next(); err != nil {
-			break
-		}
-		r, err := m.rows.decode(b)
-		if err != nil || r.Blocks == nil || r.ID >= first {
-			continue
-		}
-		all := int64(0)
-		for _, run := range r.Blocks.Add {
-			all += run[1]
-		}
-		left := all
-		for _, run := range r.Blocks.Add {
-			left -= run[1]
-			if c.id < run[0] || c.id-run[0] >= run[1] {
-				continue
-			}
-			size := m.o.BlockSize
-			if left == 0 && c.id == run[0]+run[1]-1 {
-				size = min(size, r.InputTokens.V-(all-1)*size)
-			}
-			if size == c.was {
-				first = r.ID
-			}
-		}
-	}
-	return first
 }
 
 // store keeps a row until the trace has been read to its end.

@@ -74,6 +74,19 @@ func (s *store) decode(b []byte) (*schedule.Request, error) {
 	return r, nil
 }
 
+// unsorted returns a function that yields the requests as they were stored, for an
+// error that has to name one of them. No add may follow.
+func (s *store) unsorted() (func() (*schedule.Request, error), error) {
+	get, err := s.rows.sorted()
+	return func() (*schedule.Request, error) {
+		b, err := get()
+		if err != nil {
+			return nil, err
+		}
+		return s.decode(b)
+	}, err
+}
+
 // requests returns a function that yields the requests in order, each valid until the
 // next call, io.EOF at the end. No add may follow.
 func (s *store) requests() (func() (*schedule.Request, error), error) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	ucli "github.com/urfave/cli/v2"
 
@@ -70,8 +71,12 @@ func convert(c *ucli.Context, f traces.Format) error {
 		Sources:    []schedule.Source{{Name: name, Format: f.Name, Licence: c.String("licence"), URL: c.String("url")}},
 		Transforms: append(slices.Clip(trace.Transforms), o.plan.Transforms()...),
 	}
-	p := plan.New(trace.Next, o.plan)
-	p.Place = in.Place
+	p, err := plan.New(trace.Next, trace.Transforms, o.plan)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	p.Place, p.Block = in.Place, trace.Block
 	if c.Bool("describe") {
 		return describe(cli.Stdout(c), f, p, h, trace)
 	}
@@ -108,8 +113,16 @@ func transform(c *ucli.Context) error {
 		h.Edited = true
 		h.Args = slices.Insert(h.Args, 1, "--reseal")
 	}
-	p := plan.New(plan.FromSchedule(r, place), o.plan)
-	p.Place = place
+	next := plan.FromSchedule(r, place)
+	if o.plan.Caps() {
+		next = plan.SameSpeed(r, place, next)
+	}
+	p, err := plan.New(next, r.Header().Transforms, o.plan)
+	if err != nil {
+		return fmt.Errorf("%s: %w", place, err)
+	}
+	defer p.Close()
+	p.Place, p.Block = place, h.Block
 	return write(c, o, "schedule "+sourceName(o.input), p, h, func() (end schedule.Trailer) {
 		for _, t := range r.Trailers() {
 			end.Counts = append(end.Counts, t.Counts...)
@@ -198,8 +211,10 @@ func write(c *ucli.Context, o common, what string, p *plan.Pipeline, h schedule.
 		return schedule.NewWriter(z, h)
 	})
 	switch {
-	case errors.Is(err, plan.ErrNothing) && o.plan.Window != nil:
+	case errors.Is(err, plan.ErrNothing) && o.plan.Window != nil && len(o.plan.Transforms()) == 1:
 		return fmt.Errorf("--window: got %q, in which no request starts", o.plan.Window)
+	case errors.Is(err, plan.ErrNothing) && len(o.plan.Transforms()) > 0:
+		return fmt.Errorf("%s: %w after %s", pipe.Place(o.input), err, strings.Join(o.plan.Args(), " "))
 	case errors.Is(err, plan.ErrNothing):
 		return fmt.Errorf("%s: %w", pipe.Place(o.input), err)
 	case err != nil && w != nil && errors.Is(err, context.Cause(ctx)):

@@ -53,18 +53,7 @@ to standard error.
 	}
 }
 
-const (
-	categoryTrace     = "How the trace is read"
-	categoryTransform = "Transforms, in the order in which they act"
-)
-
-func transformFlags() []ucli.Flag {
-	return []ucli.Flag{
-		&ucli.StringFlag{Name: "window", Category: categoryTransform, Usage: "keep `FROM:TO` of recorded time, FROM included, TO not (as 10m:20m, 90s:, :1h)"},
-		&ucli.StringFlag{Name: "speed", Category: categoryTransform, Usage: "divide times and waits by `R`, a decimal above 0", DefaultText: "1"},
-		&ucli.StringFlag{Name: "zero", Category: categoryTransform, Usage: "`POINT` that is time 0: trace (its own zero) or first (the first request kept)", DefaultText: "trace"},
-	}
-}
+const categoryTrace = "How the trace is read"
 
 // commands are a subcommand for each trace format, and those that read schedules.
 func commands() (all []*ucli.Command) {

@@ -32,26 +32,8 @@ func commonOptions(c *ucli.Context) (o common, err error) {
 	if err := pipe.CheckTimeout(o.timeout, c.IsSet("timeout"), o.input, o.output); err != nil {
 		return o, err
 	}
-	if c.IsSet("window") {
-		w, err := plan.ParseWindow(c.String("window"))
-		if err != nil {
-			return o, cli.Usagef("--window: %w", err)
-		}
-		o.plan.Window = &w
-	}
-	if c.IsSet("speed") {
-		if o.plan.Speed, err = plan.ParseRatio(c.String("speed")); err != nil {
-			return o, cli.Usagef("--speed: %w", err)
-		}
-	}
-	switch zero := c.String("zero"); zero {
-	case "", "trace":
-	case "first":
-		o.plan.Zero = true
-	default:
-		return o, cli.Usagef("--zero: got %q, want trace or first", zero)
-	}
-	return o, nil
+	o.plan, err = readTransforms(c)
+	return o, err
 }
 
 // checkText refuses a text that a schedule cannot hold.

@@ -205,3 +205,21 @@ func TestWindowOfSessions(t *testing.T) {
 		t.Errorf("%d lines keep 2 ids; want the second line of session w", kept)
 	}
 }
+
+func TestLengthOracles(t *testing.T) {
+	trace := fixture.Shared(t, conversation)
+	_, end := requests(t, made(t, "mooncake", trace, "--max-input", "32768"))
+	if end.InputTokens != 65_083_663 || count(end, "max_input_cut") != 456 || end.Requests != 6011 {
+		t.Errorf("--max-input 32768: %+v; want 456 cut, 65,083,663 tokens", end)
+	}
+	_, end = requests(t, made(t, "mooncake", trace, "--max-output", "512"))
+	if end.OutputTokens != 1_871_290 || count(end, "max_output_cut") != 1202 {
+		t.Errorf("--max-output 512: %+v; want 1,202 cut, 1,871,290 tokens", end)
+	}
+	// The largest input and output together have 124,741 tokens.
+	whole, _ := requests(t, made(t, "mooncake", trace, "--max-context", "124741"))
+	less, end := requests(t, made(t, "mooncake", trace, "--max-context", "124740"))
+	if len(whole) != 6011 || len(less) != 6010 || count(end, "max_context_dropped") != 1 || count(end, "max_context_sessions") != 1 {
+		t.Errorf("--max-context: %d and %d requests left, %+v; want all, and all but one", len(whole), len(less), end.Counts)
+	}
+}

@@ -60,6 +60,17 @@ var phrases = map[string]struct{ before, noun, after string }{
 	"window_dropped":            {"", "request", " outside the window"},
 	"window_sessions_cut":       {"", "session", " cut by the window"},
 	"after_dropped":             {"dropped ", "wait", " for requests that are gone"},
+	"max_context_dropped":       {"", "request", " in sessions above --max-context"},
+	"max_context_sessions":      {"dropped ", "session", " by --max-context"},
+	"max_input_drop_dropped":    {"", "request", " in sessions above --max-input-drop"},
+	"max_input_drop_sessions":   {"dropped ", "session", " by --max-input-drop"},
+	"think_cap_cuts":            {"shortened ", "silence", " of a session"},
+	"think_cap_delays":          {"shortened ", "wait", " without a time"},
+	"gap_cap_cuts":              {"shortened ", "silence", ""},
+	"gap_cap_delays":            {"shortened ", "wait", " without a time"},
+	"max_output_cut":            {"shortened ", "answer", ""},
+	"max_output_unknown":        {"", "answer", " of unknown length not limited"},
+	"max_input_cut":             {"cut ", "prompt", ""},
 }
 
 func phrase(c schedule.Count) string {

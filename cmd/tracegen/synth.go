@@ -97,14 +97,18 @@ func synthesise(c *ucli.Context) error {
 		Build: cli.Build(), Args: append(w.args, o.plan.Args()...), Seed: seed, Block: w.spec.Block, QuantumNS: 1,
 		Sources: []schedule.Source{{Name: w.name, Format: "synth"}}, Transforms: o.plan.Transforms(),
 	}
-	p := plan.New(func() (*schedule.Request, error) {
+	p, err := plan.New(func() (*schedule.Request, error) {
 		r, err := g.Next()
 		if err == io.EOF && g.Ended() {
 			err = fmt.Errorf("%s: rate: ends after %s, want %d", w.place, counted(g.Made(), "request"), w.spec.Requests)
 		}
 		return r, err
-	}, o.plan)
-	p.Place = w.place
+	}, nil, o.plan)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	p.Place, p.Block = w.place, w.spec.Block
 	return write(c, o, "synth "+w.name, p, h, func() schedule.Trailer {
 		return schedule.Trailer{Sources: []schedule.SourceDigest{w.digest}}
 	})

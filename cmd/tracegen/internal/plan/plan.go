@@ -12,91 +12,70 @@ import (
 	"hydrant/formats/schedule"
 )
 
-// Options are the transforms, in the order in which they act. The zero value changes
-// nothing.
-type Options struct {
-	Window *Window
-	Speed  Ratio
-	Zero   bool // shift times so that the first request is at 0
-}
-
-// Args returns the options as effective command line arguments.
-func (o Options) Args() (args []string) {
-	if o.Window != nil {
-		args = append(args, "--window", o.Window.String())
-	}
-	if !o.Speed.IsOne() {
-		args = append(args, "--speed", o.Speed.String())
-	}
-	if o.Zero {
-		args = append(args, "--zero", "first")
-	}
-	return args
-}
-
-// Transforms returns the options as the header logs them.
-func (o Options) Transforms() (ts []schedule.Transform) {
-	if o.Window != nil {
-		ts = append(ts, schedule.Transform{Name: "window", Params: o.Window.params()})
-	}
-	if !o.Speed.IsOne() {
-		ts = append(ts, schedule.Transform{Name: "speed", Params: map[string]string{"factor": o.Speed.String()}})
-	}
-	if o.Zero {
-		ts = append(ts, schedule.Transform{Name: "zero", Params: map[string]string{"at": "first"}})
-	}
-	return ts
-}
-
 // ErrNothing says that no request is left to write.
 var ErrNothing = errors.New("no request is left")
 
 // step yields requests with their block ids in full, io.EOF at the end.
 type step = func() (*schedule.Request, error)
 
-// Pipeline is a source with transforms behind it. Ids of the source grow from line to
-// line, its block ids are in full (keep 0).
+// Pipeline is a source with transforms behind it. The source's ids count from 0 and its
+// block ids are in full (keep 0); so it is between any two transforms.
 type Pipeline struct {
-	Place  string // of the source, for errors
-	next   step
-	window *windowed
-	ids    renumber
-	chains schedule.Chains
-	zero   bool
-	shift  formats.Int
-	first  formats.Int // time of the first request as written
-	waits  int64       // references to lines that are gone
+	Place string          // of the source, for errors
+	Block *schedule.Block // of its header
+
+	next    step
+	speeds  []Ratio // all speed-ups up to the transform that asks
+	chains  schedule.Chains
+	zero    bool
+	shift   formats.Int
+	first   formats.Int // time of the first request as written
+	counts  map[string]int64
+	thins   []*thin
+	closers []func() error
+	ctx     context.Context // of Write
 }
 
-// New puts the transforms behind a source.
-func New(next func() (*schedule.Request, error), o Options) *Pipeline {
-	p := &Pipeline{next: next, zero: o.Zero}
-	if o.Window != nil {
-		p.window = newWindowed(*o.Window, p.next)
-		p.next = p.window.step
+// New puts the transforms behind a source. earlier are those that its header logs.
+func New(next func() (*schedule.Request, error), earlier []schedule.Transform, o Options) (*Pipeline, error) {
+	p := &Pipeline{zero: o.Zero, counts: map[string]int64{}, ctx: context.Background()}
+	p.next = p.until(next)
+	var err error
+	if p.speeds, err = speedsOf(earlier); err != nil {
+		return nil, err
 	}
-	if !o.Speed.IsOne() {
-		p.next = faster(o.Speed, p.next)
+	for _, t := range o.list() {
+		if t.apply != nil {
+			p.next = t.apply(p, p.next)
+		}
 	}
-	return p
+	return p, nil
 }
 
-// faster divides times and waits by r; recorded times stay.
-func faster(r Ratio, next step) step {
+// until is next while there is no interruption: a transform may read all requests
+// before the first one comes out.
+func (p *Pipeline) until(next step) step {
 	return func() (*schedule.Request, error) {
-		q, err := next()
-		if err != nil {
-			return nil, err
+		if p.ctx.Err() != nil {
+			return nil, context.Cause(p.ctx)
 		}
-		for _, v := range []*formats.Int{&q.AtNS, &q.DelayNS} {
-			slow, ok := r.Divide(v.V)
-			if !ok {
-				return nil, fmt.Errorf("--speed: got %q, which puts request %d beyond 292 years", r, q.ID)
-			}
-			v.V = slow
-		}
-		return q, nil
+		return next()
 	}
+}
+
+// Close gives back memory and temporary files.
+func (p *Pipeline) Close() (err error) {
+	for _, c := range p.closers {
+		err = errors.Join(err, c())
+	}
+	return err
+}
+
+func (p *Pipeline) newThin() *thin {
+	t := &thin{}
+	p.thins = append(p.thins, t)
+	p.closers = append(p.closers, t.ids.Close)
+	return t
 }
 
 // Next returns the next request as it is to be written.
@@ -105,19 +84,6 @@ func (p *Pipeline) Next() (*schedule.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.ID = p.ids.add(r.ID)
-	after := r.After[:0]
-	for _, id := range r.After {
-		if id, ok := p.ids.of(id); ok {
-			after = append(after, id)
-		}
-	}
-	if gone := len(r.After) - len(after); gone > 0 {
-		// The latest of them may be among those gone: only the order is known now.
-		p.waits += int64(gone)
-		r.DelayNS = formats.Int{}
-	}
-	r.After = after
 	if p.zero && r.AtNS.Valid {
 		if !p.shift.Valid {
 			p.shift = r.AtNS
@@ -138,12 +104,13 @@ func (p *Pipeline) Next() (*schedule.Request, error) {
 // Idle is how long a replay of the schedule waits for its first request, in ns.
 func (p *Pipeline) Idle() int64 { return p.first.Or(0) }
 
-// Counts returns what the transforms dropped.
-func (p *Pipeline) Counts() []schedule.Count {
-	counts := []schedule.Count{{Name: "after_dropped", N: p.waits}}
-	if p.window != nil {
-		counts = append(counts, schedule.Count{Name: "window_dropped", N: p.window.dropped},
-			schedule.Count{Name: "window_sessions_cut", N: p.window.sessions})
+// Counts returns what the transforms dropped and changed.
+func (p *Pipeline) Counts() (counts []schedule.Count) {
+	for name, n := range p.counts {
+		counts = append(counts, schedule.Count{Name: name, N: n})
+	}
+	for _, t := range p.thins {
+		counts = append(counts, schedule.Count{Name: "after_dropped", N: t.lost})
 	}
 	return counts
 }
@@ -152,6 +119,7 @@ func (p *Pipeline) Counts() []schedule.Count {
 // nothing: without a request the error is ErrNothing. When ctx ends it stops after a
 // line and returns the cause.
 func (p *Pipeline) Write(ctx context.Context, create func() (*schedule.Writer, error)) (*schedule.Writer, error) {
+	p.ctx = ctx
 	r, err := p.Next()
 	if err == io.EOF {
 		return nil, ErrNothing
@@ -161,9 +129,6 @@ func (p *Pipeline) Write(ctx context.Context, create func() (*schedule.Writer, e
 	}
 	w, err := create()
 	for err == nil {
-		if ctx.Err() != nil {
-			return w, context.Cause(ctx)
-		}
 		if err = w.Write(r); err == nil {
 			r, err = p.Next()
 			continue

@@ -3,7 +3,8 @@ package plan
 import "sort"
 
 // renumber gives ids that grow new ids from 0. It remembers ranges, so memory grows
-// with the gaps between ids, not with their number.
+// with the gaps between ids, not with their number: a person leaves gaps where lines
+// were taken out by hand.
 type renumber struct {
 	ranges []idRange
 	n      int64

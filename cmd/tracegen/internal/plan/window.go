@@ -75,45 +75,44 @@ func (w Window) holds(at int64) bool {
 // line without a time goes with the lines it waits for; a session of deltas is kept or
 // dropped by its first line, since the prompts of the others hang on it.
 type windowed struct {
-	w        Window
-	next     step
-	kept     renumber
-	deltas   map[string]bool // session of deltas that is open → kept
-	open     map[string]cutState
-	dropped  int64
-	sessions int64 // sessions of which a part was kept
+	w      Window
+	p      *Pipeline
+	left   *thin
+	deltas map[string]bool // session of deltas that is open → kept
+	open   map[string]cutState
 }
 
 // cutState says what happened to the lines of a session.
 type cutState struct{ kept, dropped bool }
 
-func newWindowed(w Window, next step) *windowed {
-	return &windowed{w: w, next: next, deltas: map[string]bool{}, open: map[string]cutState{}}
-}
-
-func (w *windowed) step() (*schedule.Request, error) {
-	for {
-		r, err := w.next()
-		if err != nil {
-			if err == io.EOF {
-				for s, c := range w.open {
-					w.cut(c)
-					delete(w.open, s)
+func (p *Pipeline) windowed(w Window, next step) step {
+	d := &windowed{w: w, p: p, left: p.newThin(), deltas: map[string]bool{}, open: map[string]cutState{}}
+	return func() (*schedule.Request, error) {
+		for {
+			r, err := next()
+			if err != nil {
+				if err == io.EOF {
+					for s, c := range d.open {
+						d.cut(c)
+						delete(d.open, s)
+					}
 				}
+				return nil, err
 			}
-			return nil, err
+			keep, err := d.keep(r)
+			if err != nil {
+				return nil, err
+			}
+			d.note(r, keep)
+			if keep {
+				return r, d.left.keep(r)
+			}
+			p.counts["window_dropped"]++
 		}
-		keep := w.keep(r)
-		w.note(r, keep)
-		if keep {
-			w.kept.add(r.ID)
-			return r, nil
-		}
-		w.dropped++
 	}
 }
 
-func (w *windowed) keep(r *schedule.Request) bool {
+func (w *windowed) keep(r *schedule.Request) (bool, error) {
 	if r.Context == schedule.Delta {
 		keep, known := w.deltas[r.Session]
 		if !known {
@@ -124,17 +123,17 @@ func (w *windowed) keep(r *schedule.Request) bool {
 		} else {
 			w.deltas[r.Session] = keep
 		}
-		return keep
+		return keep, nil
 	}
 	if r.AtNS.Valid {
-		return w.w.holds(r.AtNS.V)
+		return w.w.holds(r.AtNS.V), nil
 	}
 	for _, id := range r.After {
-		if _, ok := w.kept.of(id); ok {
-			return true
+		if now, err := w.left.of(id); err != nil || now >= 0 {
+			return true, err
 		}
 	}
-	return false
+	return false, nil
 }
 
 // note counts sessions that lose a part of their lines.
@@ -155,6 +154,6 @@ func (w *windowed) note(r *schedule.Request, kept bool) {
 
 func (w *windowed) cut(c cutState) {
 	if c.kept && c.dropped {
-		w.sessions++
+		w.p.counts["window_sessions_cut"]++
 	}
 }

@@ -50,6 +50,7 @@ defaults of its format; what needs flags, or a part of it, comes through a pipe.
 			&ucli.StringFlag{Name: "cache-tokens", Category: categoryFigures, Usage: "hit ratios of LRU caches of `N,N,…` tokens, as 500k,1M,2.5G", DefaultText: defaultCacheTokens},
 			&ucli.DurationFlag{Name: "rate-window", Category: categoryFigures, Usage: "count requests in windows of `DURATION` for the rate over time", DefaultText: "1m"},
 			&ucli.StringFlag{Name: "format", Category: cli.CategoryOutput, Value: "auto", Usage: "write `FORMAT`: auto (a table on a terminal, else json), table or json"},
+			&ucli.StringFlag{Name: "plot", Category: cli.CategoryOutput, Usage: "draw rate, lengths and hit ratios as well, into `FILE`.html or .svg", DefaultText: "no drawing"},
 		}, cli.Flags("output", "timeout")...),
 		Action: analyzeInput,
 	}
@@ -59,6 +60,7 @@ defaults of its format; what needs flags, or a part of it, comes through a pipe.
 type analyzeOptions struct {
 	common
 	table   bool
+	plot    string
 	figures analyze.Options
 }
 
@@ -76,6 +78,18 @@ func readAnalyzeOptions(c *ucli.Context) (o analyzeOptions, err error) {
 		o.table = format == "table"
 	default:
 		return o, cli.Usagef("--format: got %q, want auto, table or json", format)
+	}
+	if c.IsSet("plot") {
+		if o.plot = c.String("plot"); !strings.HasSuffix(o.plot, ".html") && !strings.HasSuffix(o.plot, ".svg") || strings.HasPrefix(o.plot, "zmq+") {
+			return o, cli.Usagef("--plot: got %q, want a file whose name ends in .html or .svg", o.plot)
+		}
+		if err := pipe.CheckNames(cli.Stdin(c), o.plot, o.input); err != nil {
+			return o, cli.Usagef("--plot: got %q, which is the input", o.plot)
+		}
+		if o.plot == o.output {
+			return o, cli.Usagef("--plot and --output: got %q for both, want two names", o.plot)
+		}
+		o.figures.Curve = true
 	}
 	if o.figures.ServerBlocks, err = sizes(c, "block-sizes", defaultBlockSizes, traces.MaxBlockSize); err != nil {
 		return o, err
@@ -144,6 +158,11 @@ func analyzeInput(c *ucli.Context) (err error) {
 		return err
 	}
 	report.Build, report.Input = cli.Build(), analyze.Source{Name: w.name, Format: w.format}
+	if o.plot != "" {
+		if err := draw(c, report, o.plot); err != nil {
+			return err
+		}
+	}
 	out, err := pipe.Create(cli.Context(c), o.output, cli.Stdout(c), pipe.Options{Timeout: o.timeout})
 	if err != nil {
 		return err
@@ -152,6 +171,20 @@ func analyzeInput(c *ucli.Context) (err error) {
 		err = analyze.Table(out, &report.Figures)
 	} else {
 		err = analyze.Document.Write(out, &report.Figures)
+	}
+	return out.Finish(err)
+}
+
+// draw writes the charts into a file.
+func draw(c *ucli.Context, report *analyze.Report, name string) error {
+	out, err := pipe.Create(cli.Context(c), name, nil, pipe.Options{})
+	if err != nil {
+		return err
+	}
+	if strings.HasSuffix(name, ".svg") {
+		err = report.SVG(out)
+	} else {
+		err = report.HTML(out)
 	}
 	return out.Finish(err)
 }

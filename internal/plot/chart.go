@@ -45,7 +45,7 @@ func (f *frame) x(v float64) float64 { return f.x0 + f.c.X.at(v)*(f.x1-f.x0) }
 func (f *frame) y(v float64) float64 { return f.y1 - f.c.Y.at(v)*(f.y1-f.y0) }
 
 func (c *Chart) draw(file bool) []byte {
-	f := &frame{c: c, x0: left, y0: top, x1: float64(c.Width - right), y1: float64(c.Height - bottom)}
+	f := c.frame()
 	f.put(`<svg class="plot"`)
 	if file {
 		f.put(` xmlns="http://www.w3.org/2000/svg" width="`, c.Width, `" height="`, c.Height, `"`)
@@ -54,14 +54,33 @@ func (c *Chart) draw(file bool) []byte {
 	f.say(c.Title + ". " + c.About)
 	f.put(`">`)
 	if file {
-		f.put(`<style>`, Variables, CSS, `</style><rect width="100%" height="100%" fill="var(--ground)"/>`)
+		f.ground()
 	}
+	f.all()
+	f.put(`</svg>`)
+	if file {
+		f.put("\n")
+	}
+	return f.b.Bytes()
+}
+
+func (c *Chart) frame() *frame {
+	return &frame{c: c, x0: left, y0: top, x1: float64(c.Width - right), y1: float64(c.Height - bottom)}
+}
+
+// ground begins a document of its own.
+func (c *canvas) ground() {
+	c.put(`<style>`, Variables, CSS, `</style><rect width="100%" height="100%" fill="var(--ground)"/>`)
+}
+
+// all draws everything but the element around it.
+func (f *frame) all() {
 	f.head()
-	if c.Empty != "" {
-		f.put(`<text class="why mid" x="`, float64(c.Width)/2, `" y="`, (f.y0+f.y1)/2, `">`)
-		f.say(clip(c.Empty, large, float64(c.Width-2*right)))
-		f.put(`</text></svg>`)
-		return f.end(file)
+	if f.c.Empty != "" {
+		f.put(`<text class="why mid" x="`, float64(f.c.Width)/2, `" y="`, (f.y0+f.y1)/2, `">`)
+		f.say(clip(f.c.Empty, large, float64(f.c.Width-2*right)))
+		f.put(`</text>`)
+		return
 	}
 	f.shades()
 	f.axes()
@@ -71,15 +90,6 @@ func (c *Chart) draw(file bool) []byte {
 	f.rugs()
 	f.rules()
 	f.slots()
-	f.put(`</svg>`)
-	return f.end(file)
-}
-
-func (f *frame) end(file bool) []byte {
-	if file {
-		f.put("\n")
-	}
-	return f.b.Bytes()
 }
 
 // head writes the title and, at the other end of its line, what each colour means.

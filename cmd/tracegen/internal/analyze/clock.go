@@ -25,7 +25,7 @@ var windowWidths = [...]int64{1e9, 10e9, 60e9}
 // Caps of the series of counts: at the next window two neighbours become one.
 const (
 	maxRateWindows = 1 << 14
-	maxFineWindows = 1 << 10 // a pixel each
+	maxFineWindows = 1 << 9 // two pixels each
 )
 
 func newClock(rateWidth int64) clock {

@@ -14,14 +14,7 @@ import (
 // Table prints the figures for people, in 80 columns.
 func Table(w io.Writer, f *Figures) error {
 	p := page{f: f}
-	p.head()
-	p.lengths()
-	p.arrivals()
-	p.sessions()
-	p.reuse()
-	for _, n := range f.Notes {
-		p.fact("note", n)
-	}
+	p.all()
 	_, err := io.WriteString(w, cli.Plain(p.b.String()))
 	return err
 }
@@ -32,13 +25,28 @@ type page struct {
 	f *Figures
 }
 
-func (p *page) head() {
-	t := p.f.Time
-	line := fmt.Sprintf("%s (%s): %s", p.f.Input.Name, p.f.Input.Format, counted(p.f.Requests, "request"))
-	if t.SpanNS.Valid {
-		line += " over " + duration(t.SpanNS.V)
+func (p *page) all() {
+	p.b.WriteString(headline(p.f) + "\n\n")
+	p.body()
+}
+
+func (p *page) body() {
+	p.lengths()
+	p.arrivals()
+	p.sessions()
+	p.reuse()
+	for _, n := range p.f.Notes {
+		p.fact("note", n)
 	}
-	p.b.WriteString(line + "\n\n")
+}
+
+// headline is the workload in one line.
+func headline(f *Figures) string {
+	line := fmt.Sprintf("%s (%s): %s", f.Input.Name, f.Input.Format, counted(f.Requests, "request"))
+	if span := f.Time.SpanNS; span.Valid {
+		line += " over " + duration(span.V)
+	}
+	return line
 }
 
 // grid writes rows: the first cell to the left, the others to the right, each column as

@@ -114,5 +114,5 @@ func percent(v *float64) string {
 	if v == nil {
 		return absent
 	}
-	return plot.Percent(*v)
+	return strconv.FormatFloat(100**v, 'f', 2, 64) + " %"
 }

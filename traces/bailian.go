@@ -64,7 +64,7 @@ type bailian struct {
 	chats family
 	buf   []byte
 
-	parser schedule.Parser
+	packed packer
 }
 
 func (b *bailian) read(f Input) (*Trace, error) {
@@ -155,13 +155,13 @@ func (b *bailian) row(line []byte) (*jsonl.Fault, error) {
 	if ids > 0 {
 		r.Blocks = &schedule.Blocks{Scope: b.o.Scope, Add: runs}
 	}
-	b.buf = schedule.AppendRequest(binary.LittleEndian.AppendUint64(b.buf[:0], uint64(index)), &r)
+	b.buf = b.packed.append(binary.LittleEndian.AppendUint64(b.buf[:0], uint64(index)), &r)
 	return nil, b.rows.add(c.at, b.buf)
 }
 
 // decode returns a stored request, valid until the next call, and the index of its chat.
 func (b *bailian) decode(rec []byte) (*schedule.Request, int, error) {
-	r, err := b.parser.Parse(rec[8:])
+	r, err := b.packed.decode(rec[8:])
 	if err != nil {
 		return nil, 0, fmt.Errorf("temporary file: %w", err)
 	}
@@ -197,7 +197,7 @@ func (b *bailian) requests(get func() ([]byte, error)) func() (*schedule.Request
 		if err != nil {
 			return nil, err
 		}
-		same.note(r, false)
+		same.note(r.AtNS.V, nil, false)
 		id++
 		c, root := b.chats.at(index)
 		r.ID, r.Session, r.Turn = id, strconv.FormatInt(root.id, 10), c.rank

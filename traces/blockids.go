@@ -8,50 +8,20 @@ import (
 )
 
 // blockIDs remembers what was seen of the block ids of one scope: which had their
-// full size, which a smaller one, and what stood before each. Memory is about 24
-// bytes for 64 neighbouring ids, and some 30 for each id that was partial or began
-// a run.
+// full size, which a smaller one, and what stood before each. Memory is that of a
+// BlockSet, and 8 bytes for each id that was partial or did not follow the id below it.
 type blockIDs struct {
-	size    int64 // tokens of a full block
-	pages   map[int64]idPage
-	partial map[int64]int32 // id → its size
-	before  map[int64]int64 // id → the id before it, start for none, when that is not id−1
-	latest  int64           // number of the page in hand
-	page    idPage
-	hasPage bool
-	dirty   bool
-	breaks  int64 // ids that followed another id than before
-}
-
-// idPage holds a bit for each of 64 ids.
-type idPage struct {
-	full   uint64 // seen at full size
-	linked uint64 // seen after id−1
+	size    int64             // tokens of a full block
+	full    schedule.BlockSet // seen at full size
+	partial ordered           // id → its size
+	before  ordered           // id → how far the id before it lies below, when that is not 1
+	breaks  int64             // ids that followed another id than before
 }
 
 // start stands before the first id of a row.
 const start = -1
 
-func newBlockIDs(size int64) *blockIDs {
-	return &blockIDs{size: size, pages: map[int64]idPage{}, partial: map[int64]int32{}, before: map[int64]int64{}}
-}
-
-// at returns the page of an id, to be read or changed until the next call.
-func (b *blockIDs) at(id int64) *idPage {
-	if n := id >> 6; !b.hasPage || n != b.latest {
-		b.flush()
-		b.latest, b.hasPage = n, true
-		b.page = b.pages[n]
-	}
-	return &b.page
-}
-
-func (b *blockIDs) flush() {
-	if b.dirty {
-		b.pages[b.latest] = b.page
-		b.dirty = false
-	}
-}
+func newBlockIDs(size int64) *blockIDs { return &blockIDs{size: size} }
 
 // row checks the hash_ids of a row whose input_length is n against that length and
 // against the rows before, of which stored yields those that have ids, with the numbers
@@ -115,63 +85,82 @@ type conflict struct {
 // partial. A conflict is found before anything of the row is noted.
 func (b *blockIDs) add(runs []schedule.Run, ids, n int64) *conflict {
 	last := min(n-(ids-1)*b.size, b.size) // tokens of the last id
-	if c := b.check(runs, ids, last); c != nil {
+	if c := b.check(runs, last); c != nil {
 		return c
 	}
-	prev, k := int64(start), int64(0)
-	for _, run := range runs {
-		for j := range run[1] {
-			id := run[0] + j
-			k++
-			b.link(prev, id)
-			prev = id
-			if k == ids && last < b.size {
-				b.partial[id] = int32(last)
-				continue
+	prev := int64(start)
+	for i, run := range runs {
+		b.link(prev, run)
+		prev = run[0] + run[1] - 1
+		if i == len(runs)-1 && last < b.size {
+			if _, known := b.partial.find(prev); !known {
+				b.partial.add(prev, last)
 			}
-			if p := b.at(id); p.full&(1<<(id&63)) == 0 {
-				p.full |= 1 << (id & 63)
-				b.dirty = true
+			if run[1]--; run[1] == 0 {
+				break
 			}
 		}
+		b.full.Insert(run)
 	}
 	return nil
 }
 
-func (b *blockIDs) check(runs []schedule.Run, ids, last int64) *conflict {
-	k, end := int64(0), runs[len(runs)-1]
-	lastID := end[0] + end[1] - 1
-	for _, run := range runs {
-		for j := range run[1] {
-			id, is := run[0]+j, b.size
-			if k++; k == ids {
-				is = last
-			} else if id == lastID && last < b.size {
-				return &conflict{id, b.size, last} // twice in this row
+// check finds the first id of a row that had another size, in this row or before.
+func (b *blockIDs) check(runs []schedule.Run, last int64) *conflict {
+	end := runs[len(runs)-1]
+	final := end[0] + end[1] - 1 // the last id
+	for i, run := range runs {
+		beyond := run[0] + (run[1] - 1) // the last id of the run
+		if i == len(runs)-1 {
+			if last < b.size {
+				beyond-- // and of those with full size
 			}
-			if was, ok := b.partial[id]; ok && int64(was) != is {
-				return &conflict{id, int64(was), is}
-			}
-			if is < b.size && b.at(id).full&(1<<(id&63)) != 0 {
-				return &conflict{id, b.size, is}
-			}
+		} else if last < b.size && run[0] <= final && final <= beyond {
+			beyond = final - 1
 		}
+		if id, was, ok := b.partial.next(run[0], beyond); ok {
+			return &conflict{id, was, b.size}
+		}
+		if i < len(runs)-1 && last < b.size && run[0] <= final && final-run[0] < run[1] {
+			return &conflict{final, b.size, last} // twice in this row
+		}
+	}
+	if last == b.size {
+		return nil
+	}
+	if was, ok := b.partial.find(final); ok && was != last {
+		return &conflict{final, was, last}
+	}
+	if b.full.Has(final) {
+		return &conflict{final, b.size, last}
 	}
 	return nil
 }
 
-// link notes that id stood after prev.
-func (b *blockIDs) link(prev, id int64) {
-	p, bit := b.at(id), uint64(1)<<(id&63)
-	was, odd := b.before[id]
+// link notes that a run stood after prev.
+func (b *blockIDs) link(prev int64, run schedule.Run) {
+	id := run[0]
+	odd, was, ok := b.before.within(id, id+(run[1]-1))
 	switch {
-	case odd && was != prev, p.linked&bit != 0 && prev != id-1:
-		b.breaks++
-	case odd || p.linked&bit != 0:
+	case ok:
+		odd--
+		if was != id-prev {
+			b.breaks++
+		}
 	case prev == id-1 && prev != start:
-		p.linked |= bit
-		b.dirty = true
+	case b.seen(id):
+		b.breaks++
 	default:
-		b.before[id] = prev
+		b.before.add(id, id-prev)
 	}
+	b.breaks += odd // within the run each follows the id below it
+}
+
+// seen reports whether an id was there before, at any size.
+func (b *blockIDs) seen(id int64) bool {
+	if b.full.Has(id) {
+		return true
+	}
+	_, ok := b.partial.find(id)
+	return ok
 }

@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"hydrant/formats/schedule"
@@ -44,5 +45,92 @@ func TestBlockIDs(t *testing.T) {
 		if (got == nil) != (tt.want == nil) || got != nil && *got != *tt.want || b.breaks != tt.breaks {
 			t.Errorf("%s: conflict %v, %d breaks; want %v, %d", tt.name, got, b.breaks, tt.want, tt.breaks)
 		}
+	}
+}
+
+// naiveIDs keeps everything of every id.
+type naiveIDs struct {
+	size         int64
+	sizes, below map[int64]int64
+	breaks       int64
+}
+
+func (b *naiveIDs) add(list []int64, n int64) *conflict {
+	last := min(n-int64(len(list)-1)*b.size, b.size)
+	is := func(k int) int64 {
+		if k == len(list)-1 {
+			return last
+		}
+		return b.size
+	}
+	for k, id := range list {
+		if k < len(list)-1 && id == list[len(list)-1] && last < b.size {
+			return &conflict{id, b.size, last}
+		}
+		if was, ok := b.sizes[id]; ok && was != is(k) {
+			return &conflict{id, was, is(k)}
+		}
+	}
+	prev := int64(start)
+	for k, id := range list {
+		if was, ok := b.below[id]; !ok {
+			b.below[id] = prev
+		} else if was != prev {
+			b.breaks++
+		}
+		b.sizes[id] = is(k)
+		prev = id
+	}
+	return nil
+}
+
+// What is kept of ids finds the same conflicts and breaks as keeping everything does.
+func TestBlockIDsAgainstAll(t *testing.T) {
+	r := rand.New(rand.NewPCG(12, 1))
+	conflicts, breaks := 0, int64(0)
+	for range 300 {
+		b, all := newBlockIDs(16), &naiveIDs{size: 16, sizes: map[int64]int64{}, below: map[int64]int64{}}
+		top, far := int64(0), int64(r.IntN(2))*(1<<40)
+		for range 60 {
+			var list []int64
+			for id := range r.Int64N(5) { // the beginning of an earlier chain
+				list = append(list, id)
+			}
+			for range 1 + r.IntN(6) {
+				list = append(list, top+far*r.Int64N(2))
+				top++
+			}
+			switch r.IntN(12) {
+			case 0:
+				list = append(list, r.Int64N(top+1))
+			case 1:
+				list = append([]int64{r.Int64N(top + 1)}, list...)
+			case 2:
+				list = append(list, list[0])
+			}
+			n := int64(len(list)) * 16
+			if r.IntN(3) > 0 {
+				n -= r.Int64N(16)
+			}
+			var runs []schedule.Run
+			for _, id := range list {
+				if k := len(runs); k > 0 && runs[k-1][0]+runs[k-1][1] == id {
+					runs[k-1][1]++
+				} else {
+					runs = append(runs, schedule.Run{id, 1})
+				}
+			}
+			got, want := b.add(runs, int64(len(list)), n), all.add(list, n)
+			if (got == nil) != (want == nil) || got != nil && *got != *want || b.breaks != all.breaks {
+				t.Fatalf("ids %v of %d tokens: conflict %v, %d breaks; want %v, %d", list, n, got, b.breaks, want, all.breaks)
+			}
+			if got != nil {
+				conflicts++
+			}
+		}
+		breaks += all.breaks
+	}
+	if conflicts == 0 || breaks == 0 {
+		t.Errorf("%d conflicts and %d breaks: the rows try nothing", conflicts, breaks)
 	}
 }

@@ -3,6 +3,7 @@ package traces
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"strconv"
 	"unicode/utf8"
 
@@ -45,9 +46,33 @@ var kindKeys = [...]string{synthesised: "input_length", textInput: "text_input",
 
 // mooncakeParser reads rows into one mooncakeRow.
 type mooncakeParser struct {
-	s    jsonl.Scanner
-	row  mooncakeRow
-	seen map[string]bool
+	s      jsonl.Scanner
+	row    mooncakeRow
+	seen   uint            // bits of mooncakeKeys
+	others map[string]bool // keys beyond them
+}
+
+// mooncakeKeys are the keys that a row may have.
+var mooncakeKeys = [...]string{"timestamp", "input_length", "output_length", "hash_ids", "session_id", "delay", "text_input", "messages", "tools", "payload",
+	"message_mode", "context_mode", "extra", "headers", "type"}
+
+// again notes a key of the row in hand and reports whether it had been there.
+func (p *mooncakeParser) again(key []byte) bool {
+	for i, k := range mooncakeKeys {
+		if string(key) == k {
+			was := p.seen
+			p.seen |= 1 << i
+			return p.seen == was
+		}
+	}
+	if p.others[string(key)] {
+		return true
+	}
+	if p.others == nil {
+		p.others = map[string]bool{}
+	}
+	p.others[string(key)] = true
+	return false
 }
 
 // parse reads a line. Keys may stand in any order.
@@ -57,10 +82,8 @@ func (p *mooncakeParser) parse(line []byte) (*mooncakeRow, *jsonl.Fault) {
 	}
 	s, row := &p.s, &p.row
 	*row = mooncakeRow{ids: -1, runs: row.runs[:0], unknown: row.unknown[:0]}
-	clear(p.seen)
-	if p.seen == nil {
-		p.seen = map[string]bool{}
-	}
+	p.seen = 0
+	clear(p.others)
 	s.Reset(line)
 	s.Field = "row"
 	for ok := s.Open('{'); ok; ok = s.More('{') {
@@ -68,10 +91,9 @@ func (p *mooncakeParser) parse(line []byte) (*mooncakeRow, *jsonl.Fault) {
 		if s.Err != nil {
 			break
 		}
-		if p.seen[string(key)] {
+		if p.again(key) {
 			s.Fail("key", string(key), "each key once")
 		}
-		p.seen[string(key)] = true
 		p.member(row, key)
 	}
 	s.End()
@@ -214,7 +236,14 @@ func (p *mooncakeParser) time() formats.Int {
 	if s.Err != nil || s.Null() {
 		return formats.Int{}
 	}
-	text := s.Number()
+	text := []byte(nil)
+	if ms, ok := s.Digits(); !ok {
+		text = s.Number()
+	} else if ms <= math.MaxInt64/mooncakeQuantum {
+		return formats.Some(ms * mooncakeQuantum)
+	} else {
+		text = strconv.AppendInt(nil, ms, 10)
+	}
 	if s.Err != nil {
 		s.Err.Want = "a time in ms, or null"
 		return formats.Int{}
@@ -241,8 +270,16 @@ func (p *mooncakeParser) whole(least int64) int64 {
 	if s.Err != nil {
 		return 0
 	}
-	text := s.Number()
-	v, ok := whole(text)
+	v, ok := s.Digits()
+	text := []byte(nil)
+	if ok && v >= least {
+		return v
+	} else if ok {
+		text = strconv.AppendInt(nil, v, 10)
+	} else {
+		text = s.Number()
+		v, ok = whole(text)
+	}
 	if s.Err != nil {
 		s.Err.Want = "a whole number of at least " + strconv.FormatInt(least, 10)
 	} else if !ok || v < least {

@@ -19,7 +19,7 @@ type store struct {
 	sessions map[string]*stored // named ones
 	in       *intake
 	buf      []byte
-	parser   schedule.Parser
+	packed   packer
 }
 
 // stored is a named session.
@@ -53,12 +53,12 @@ func (s *store) add(key int64, r *schedule.Request) error {
 // single stores the request of a row that has no session: it gets one of its own, named
 // after its number.
 func (s *store) single(key, row int64, r *schedule.Request) error {
-	r.Session, r.Stream, r.Turn = "r"+strconv.FormatInt(row, 10), "0", 0
+	r.ID, r.Session, r.Stream, r.Turn = row, "", "0", 0
 	return s.put(single, key, r)
 }
 
 func (s *store) put(kind byte, key int64, r *schedule.Request) error {
-	s.buf = schedule.AppendRequest(append(s.buf[:0], kind), r)
+	s.buf = s.packed.append(append(s.buf[:0], kind), r)
 	return s.rows.add(key, s.buf)
 }
 
@@ -67,9 +67,12 @@ func (s *store) close() error { return s.rows.close() }
 
 // decode returns a stored request, valid until the next call.
 func (s *store) decode(b []byte) (*schedule.Request, error) {
-	r, err := s.parser.Parse(b[1:])
+	r, err := s.packed.decode(b[1:])
 	if err != nil {
 		return nil, fmt.Errorf("temporary file: %w", err)
+	}
+	if b[0] == single {
+		r.Session = "r" + strconv.FormatInt(r.ID, 10)
 	}
 	return r, nil
 }
@@ -105,7 +108,9 @@ func (s *store) requests() (func() (*schedule.Request, error), error) {
 		if err != nil {
 			return nil, err
 		}
-		same.note(r, b[0] == single)
+		if r.AtNS.Valid {
+			same.note(r.AtNS.V, s.packed.body(b), b[0] == single)
+		}
 		id++
 		if b[0] == single {
 			for s.sessions[r.Session] != nil { // a session of that name
@@ -152,19 +157,17 @@ type ties struct {
 	at   int64
 	same map[uint64]bool // hashes of the rows at the latest instant
 	seed maphash.Seed
-	buf  []byte
 }
 
 func newTies(in *intake) *ties {
 	return &ties{in: in, at: -1, same: map[uint64]bool{}, seed: maphash.MakeSeed()}
 }
 
-func (t *ties) note(r *schedule.Request, alone bool) {
-	if !r.AtNS.Valid {
-		return
-	}
-	if r.AtNS.V != t.at {
-		t.at = r.AtNS.V
+// note notes a row at an instant; what it holds besides its number counts when it is
+// alone in its session.
+func (t *ties) note(at int64, holds []byte, alone bool) {
+	if at != t.at {
+		t.at = at
 		clear(t.same)
 	} else {
 		t.in.counts["ties_kept"]++
@@ -172,10 +175,7 @@ func (t *ties) note(r *schedule.Request, alone bool) {
 	if !alone {
 		return
 	}
-	plain := *r
-	plain.ID, plain.Session = 0, ""
-	t.buf = schedule.AppendRequest(t.buf[:0], &plain)
-	switch sum := maphash.Bytes(t.seed, t.buf); {
+	switch sum := maphash.Bytes(t.seed, holds); {
 	case t.same[sum]:
 		t.in.counts["identical_kept"]++
 	case len(t.same) < maxSame:

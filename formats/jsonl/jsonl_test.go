@@ -156,3 +156,21 @@ func TestLines(t *testing.T) {
 		t.Errorf("a reader that reads nothing: %v; want io.ErrNoProgress", err)
 	}
 }
+
+// Digits reads what Int reads of plain numbers, and leaves everything else where it is.
+func TestDigits(t *testing.T) {
+	for text, want := range map[string]int64{
+		"0,": 0, " 17]": 17, "999999999999999999}": 999999999999999999, "5 ": 5,
+		"": -1, "07,": -1, "-1,": -1, "1.5,": -1, "1e3,": -1, "12": -1, "1234567890123456789,": -1, "null": -1, "a": -1,
+	} {
+		var s Scanner
+		s.Reset([]byte(text))
+		v, ok := s.Digits()
+		if ok != (want >= 0) || ok && v != want {
+			t.Errorf("Digits of %q = %d, %t; want %d", text, v, ok, want)
+		}
+		if ok && (s.Peek() == 0) != (text == "5 ") || !ok && s.i != 0 {
+			t.Errorf("Digits of %q left the cursor at %d", text, s.i)
+		}
+	}
+}

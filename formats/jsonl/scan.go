@@ -229,6 +229,28 @@ func (s *Scanner) Int() int64 {
 	return int64(v)
 }
 
+// Digits reads a number of up to 18 digits and nothing else, the usual case of Int; ok is
+// false, and nothing is read, where something else stands.
+func (s *Scanner) Digits() (v int64, ok bool) {
+	if s.Err != nil {
+		return 0, false
+	}
+	i := s.i
+	for i < len(s.b) && s.b[i] == ' ' {
+		i++
+	}
+	start := i
+	for i < len(s.b) && s.b[i]-'0' <= 9 {
+		v = v*10 + int64(s.b[i]-'0')
+		i++
+	}
+	if n := i - start; n == 0 || n > 18 || n > 1 && s.b[start] == '0' || i == len(s.b) || !delimits(s.b[i]) {
+		return 0, false
+	}
+	s.i = i
+	return v, true
+}
+
 // Natural reads a whole number that is not negative.
 func (s *Scanner) Natural() int64 {
 	if s.Err != nil {

@@ -62,6 +62,7 @@ var Formats = []Format{
 	burstgptFormat,
 	bailianFormat, // before mooncake, which has some of its keys
 	mooncakeFormat,
+	wekaFormat,
 }
 
 // Sniff returns the format of a trace that begins with head, or of a folder that holds

@@ -13,7 +13,7 @@
 //	reduce run.arrows --format parquet -o requests.parquet
 //	replay --url http://127.0.0.1:8000 day.sched.zst | tee run.arrows | reduce | judge
 //
-// Memory is constant but for 408 bytes per request, and 208 per worker and second.
+// Memory is constant but for 320 bytes per request, and 208 per worker and second.
 package main
 
 import (

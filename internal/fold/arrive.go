@@ -102,19 +102,21 @@ func (s *steps) next() int64 {
 
 // arrivals walks the tokens of every row, first those with chunk lists in the order
 // of the spool. What is done with them must not depend on the order.
-func (f *fold) arrivals(do func(r *rec, c *chunks, walk func(func(t, n int64)))) error {
+func (f *fold) arrivals(do func(i int, r *rec, c *chunks, walk func(func(t, n int64)))) error {
 	err := f.chunks.each(func(c *chunks) error {
-		r := f.rows.at(c.row)
-		do(r, c, func(each func(t, n int64)) { c.arrive(r, each) })
+		c.row = f.placed(c.row)
+		r := f.rows.read(c.row)
+		do(int(c.row), &r, c, func(each func(t, n int64)) { c.arrive(&r, each) })
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	f.each(func(r *rec) {
-		if !r.spooled {
-			do(r, nil, r.arrive)
+	rows := f.rows.cursor()
+	for i := range f.rows.n {
+		if r := rows.row(i); !r.spooled {
+			do(i, r, nil, r.arrive)
 		}
-	})
+	}
 	return nil
 }

@@ -26,7 +26,7 @@ func (f *fold) carry() (*summary.EncodedRows, error) {
 	}
 	lists := make(map[int32]*chunks, 1024)
 	err := f.chunks.each(func(c *chunks) error {
-		lists[c.row] = &chunks{gaps: slices.Clone(c.gaps), delays: slices.Clone(c.delays), tokens: slices.Clone(c.tokens)}
+		lists[f.placed(c.row)] = &chunks{gaps: slices.Clone(c.gaps), delays: slices.Clone(c.delays), tokens: slices.Clone(c.tokens)}
 		return nil
 	})
 	if err != nil {
@@ -40,7 +40,7 @@ func (f *fold) carry() (*summary.EncodedRows, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := f.carryRows(w, int32(i), lists); err != nil {
+		if err := f.carryRows(w, int64(i), lists); err != nil {
 			return nil, err
 		}
 		for len(clients) > 0 && clients[0].part == int32(i) {
@@ -59,7 +59,7 @@ func (f *fold) carry() (*summary.EncodedRows, error) {
 }
 
 // carryRows writes the rows of one part.
-func (f *fold) carryRows(w *run.Writer, part int32, lists map[int32]*chunks) error {
+func (f *fold) carryRows(w *run.Writer, part int64, lists map[int32]*chunks) error {
 	e := run.NewEncoder()
 	flush := func() error {
 		if e.Len() == 0 {
@@ -71,8 +71,9 @@ func (f *fold) carryRows(w *run.Writer, part int32, lists map[int32]*chunks) err
 		}
 		return w.Requests(b)
 	}
-	for _, i := range f.sorted {
-		r := *f.rows.at(i)
+	rows := f.rows.cursor()
+	for i := range f.rows.n {
+		r := *rows.row(i)
 		if r.part != part {
 			continue
 		}
@@ -81,7 +82,7 @@ func (f *fold) carryRows(w *run.Writer, part int32, lists map[int32]*chunks) err
 		}
 		q := f.request(&r)
 		if r.spooled {
-			addLists(q, lists[i])
+			addLists(q, lists[int32(i)])
 		}
 		if e.Append(q); e.Full() {
 			if err := flush(); err != nil {
@@ -95,7 +96,7 @@ func (f *fold) carryRows(w *run.Writer, part int32, lists map[int32]*chunks) err
 // request is the row from which take made r.
 func (f *fold) request(r *rec) *run.Request {
 	q := &run.Request{RequestID: r.id, Turn: r.turn, Session: f.text.all[r.session], Class: f.text.all[r.class], Model: f.text.all[r.model], RemoteAddr: f.text.all[r.addr],
-		After:       f.after[r.after : r.after+int64(r.afterN)],
+		After:       slices.Clone(f.predecessors(r, new([1]int64))),
 		ScheduledNS: unpack(r.scheduled), DueNS: unpack(r.due), PreparedNS: unpack(r.prepared), DispatchedNS: unpack(r.dispatched),
 		ConnAskedNS: unpack(r.asked), ConnReadyNS: unpack(r.ready), DNSNS: unpack(r.dns), ConnectNS: unpack(r.connect), TLSNS: unpack(r.tls),
 		WriteDoneNS: unpack(r.wrote), FirstByteKernelNS: unpack(r.firstByteKernel), FirstByteNS: unpack(r.firstByte),
@@ -110,7 +111,7 @@ func (f *fold) request(r *rec) *run.Request {
 		q.After = nil
 	}
 	if r.worker >= 0 {
-		q.Worker = formats.Some(int64(r.worker))
+		q.Worker = formats.Some(r.worker)
 	}
 	if r.reused >= 0 {
 		q.ConnReused = formats.Some(int64(r.reused))

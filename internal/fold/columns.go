@@ -8,12 +8,12 @@ import (
 
 // intColumns says what each column of integers holds, in any order.
 var intColumns = map[string]func(*rec) int64{
-	"part": func(r *rec) int64 { return int64(r.part) }, "request_id": func(r *rec) int64 { return r.id },
+	"part": func(r *rec) int64 { return r.part }, "request_id": func(r *rec) int64 { return r.id },
 	"turn": func(r *rec) int64 { return r.turn }, "worker": func(r *rec) int64 {
 		if r.worker < 0 {
 			return null
 		}
-		return int64(r.worker)
+		return r.worker
 	},
 	"u_ns": (*rec).u, "in_window": func(r *rec) int64 { return bit(r.inWindow) }, "sent": func(r *rec) int64 { return bit(r.wasSent()) },
 	"dispatched_ns": func(r *rec) int64 { return r.dispatched }, "conn_asked_ns": func(r *rec) int64 { return r.asked },
@@ -54,8 +54,9 @@ func (f *fold) columns() (*summary.EncodedColumns, error) {
 	for i, name := range summary.StringColumns {
 		texts[i] = stringColumns[name]
 	}
+	rows := f.rows.cursor()
 	return summary.EncodeRows(f.rows.n, func(i int, intCells []formats.Int, stringCells []string) {
-		r := f.rows.at(f.sorted[i])
+		r := rows.row(i)
 		for j, of := range ints {
 			intCells[j] = unpack(of(r))
 		}

@@ -49,7 +49,7 @@ func (f *fold) compute(ctx context.Context) error {
 		return err
 	}
 	f.headroom()
-	f.metrics = append(f.metrics, f.timingMetrics(f.sorted)...)
+	f.metrics = append(f.metrics, f.timingMetrics(nil)...)
 	if err := f.groupMetrics(); err != nil {
 		return err
 	}

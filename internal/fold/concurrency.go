@@ -163,7 +163,7 @@ func (f *fold) concurrency(w *flow) {
 // client table, worker by worker at the same instants. The worker counts a request
 // from its dispatch on, so the rows are counted from there too.
 func (f *fold) countGap() {
-	type worker struct{ part, worker int32 }
+	type worker struct{ part, worker int64 }
 	rows := map[worker]*level{}
 	f.each(func(r *rec) {
 		if r.dispatched != null && r.worker >= 0 {
@@ -185,9 +185,9 @@ func (f *fold) countGap() {
 	var ours, theirs float64
 	var instants int64
 	for i := 0; i < len(f.clients); {
-		k := worker{f.clients[i].part, f.clients[i].worker}
+		k := worker{int64(f.clients[i].part), int64(f.clients[i].worker)}
 		var byRows, byClient, n int64
-		for ; i < len(f.clients) && (worker{f.clients[i].part, f.clients[i].worker}) == k; i++ {
+		for ; i < len(f.clients) && (worker{int64(f.clients[i].part), int64(f.clients[i].worker)}) == k; i++ {
 			c := &f.clients[i]
 			if !f.inside(c.t) || c.inFlight == null {
 				continue

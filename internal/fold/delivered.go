@@ -250,14 +250,17 @@ func (f *fold) disorderOfTurns() {
 		}
 	}
 	var n, broken int64
+	var one [1]int64
 	worst := ""
+	ends := make([]int64, 0, f.rows.n)
+	f.each(func(r *rec) { ends = append(ends, r.end) })
 	f.each(func(r *rec) {
 		if !r.inWindow || r.dispatched == null || r.afterN == 0 {
 			return
 		}
 		n++
-		for _, id := range f.after[r.after : r.after+int64(r.afterN)] {
-			if p := f.find(id); p != nil && p.end != null && r.dispatched < p.end {
+		for _, id := range f.predecessors(r, &one) {
+			if i := f.ids.find(id); i >= 0 && ends[i] != null && r.dispatched < ends[i] {
 				if broken++; worst == "" {
 					worst = fmt.Sprintf("request %d before the end of %d", r.id, id)
 				}

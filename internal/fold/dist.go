@@ -23,30 +23,132 @@ type ranker struct {
 	order stats.Order
 }
 
-// timingMetrics returns the distributions over requests, of some rows in their order.
+// together is the number of timings whose values are taken from the rows in one pass: each
+// costs 8 bytes a row for as long.
+const together = 12
+
+// timingMetrics returns the distributions over requests, of some rows in their order; nil
+// are all.
 func (f *fold) timingMetrics(rows []int32) (metrics []summary.Metric) {
+	n := len(rows)
+	if rows == nil {
+		n = f.rows.n
+	}
+	t := &f.taken
+	t.state = resized(t.state, n)
 	made := make([][]summary.Metric, len(timings))
-	f.jobs(len(rows), len(timings), func(d *ranker, i int) { made[i] = f.timingMetric(d, &timings[i], rows) })
+	for from := 0; from < len(timings); from += together {
+		some := timings[from:min(from+together, len(timings))]
+		for k := range some {
+			t.values[k] = resized(t.values[k], n)
+		}
+		f.share(n, func(from, to int) { f.takeValues(some, rows, from, to) })
+		f.jobs(n, len(some), func(d *ranker, k int) { made[from+k] = f.timingMetric(d, &some[k], t.values[k]) })
+	}
 	return slices.Concat(made...)
+}
+
+// resized returns a slice of n elements of any value, s where it is long enough.
+func resized[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// taken are the values of some timings, row by row, and what the rows belong to.
+type taken struct {
+	state  []uint8
+	values [together][]int64 // null, notApplicable, or the value
+}
+
+// What a row is, as bits. Those not in the window are nothing.
+const (
+	isPlanned = 1 << iota // in the window
+	isOK
+	isDispatched
+	isFailed
+	isCut // by the plan
+)
+
+// notApplicable marks an ok row to which a timing cannot apply.
+const notApplicable = null + 1
+
+// stateOf is what a row is.
+func stateOf(r *rec) (state uint8) {
+	if !r.inWindow {
+		return 0
+	}
+	state = isPlanned
+	if r.ok() {
+		state |= isOK
+	}
+	if r.dispatched != null {
+		state |= isDispatched
+	}
+	if r.outcome == outcomePlanned {
+		state |= isCut
+	} else if !r.ok() && r.wasSent() {
+		state |= isFailed
+	}
+	return state
+}
+
+// states are the bits of the rows of each population.
+var states = map[string]uint8{popAll: isPlanned, popOK: isPlanned | isOK, popDispatched: isPlanned | isDispatched, popFailed: isPlanned | isFailed}
+
+// takeValues takes the values of some timings from the rows with positions from to to.
+func (f *fold) takeValues(some []timing, rows []int32, from, to int) {
+	i, values := from, &f.taken.values
+	f.some(rows, from, to, func(r *rec) {
+		state := stateOf(r)
+		f.taken.state[i] = state
+		if state != 0 {
+			for k := range some {
+				t := &some[k]
+				v := t.value(r)
+				if v == null && t.applies != nil && r.ok() && !t.applies(r) {
+					v = notApplicable
+				}
+				values[k][i] = v
+			}
+		}
+		i++
+	})
 }
 
 // fewRows is the number of rows below which a second goroutine costs more than it brings.
 const fewRows = 1 << 14
 
-// jobs does n jobs over some rows, on all CPUs where they are many.
-func (f *fold) jobs(rows, n int, job func(d *ranker, i int)) {
-	if rows < fewRows {
-		for i := range n {
+// share does something to all of n rows, on all CPUs where they are many.
+func (f *fold) share(n int, do func(from, to int)) {
+	if n < fewRows {
+		do(0, n)
+		return
+	}
+	var wait sync.WaitGroup
+	parts := runtime.GOMAXPROCS(0)
+	step := (n/parts/blockRows + 1) * blockRows
+	for from := 0; from < n; from += step {
+		wait.Go(func() { do(from, min(from+step, n)) })
+	}
+	wait.Wait()
+}
+
+// jobs does so many jobs over n rows, on all CPUs where they are many.
+func (f *fold) jobs(n, jobs int, job func(d *ranker, i int)) {
+	if n < fewRows {
+		for i := range jobs {
 			job(&f.ranker, i)
 		}
 		return
 	}
 	var next atomic.Int64
 	var wait sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
+	for range min(jobs, runtime.GOMAXPROCS(0)) {
 		wait.Go(func() {
 			var d ranker
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			for i := int(next.Add(1)) - 1; i < jobs; i = int(next.Add(1)) - 1 {
 				job(&d, i)
 			}
 		})
@@ -56,23 +158,21 @@ func (f *fold) jobs(rows, n int, job func(d *ranker, i int)) {
 
 // timingMetric returns the distribution of one timing, and its twin over all planned rows
 // where there is one.
-func (f *fold) timingMetric(d *ranker, t *timing, rows []int32) []summary.Metric {
-	x := d.x[:0]
-	var nulls int64
-	f.among(rows, func(r *rec) {
-		if !r.inWindow || !t.over(r) {
-			return
-		}
-		if v := t.value(r); v == null {
-			nulls++
-		} else {
-			x = append(x, v)
-		}
-	})
-	d.x = x
+func (f *fold) timingMetric(d *ranker, t *timing, values []int64) []summary.Metric {
+	d.x = resized(d.x, len(values))
 	m := t.metric(t.pop)
-	m.Nulls = nulls
-	d.fill(&m, x)
+	want, n := states[t.pop], 0
+	for i, s := range f.taken.state {
+		switch v := values[i]; {
+		case s&want != want:
+		case v <= notApplicable:
+			m.Nulls++
+		default:
+			d.x[n] = v
+			n++
+		}
+	}
+	d.fill(&m, d.x[:n])
 	if t.id == "client_time" && f.sheet.lowerBound {
 		m.Note = "lower bound: without kernel stamps the way from the kernel to the parser is not in it"
 	}
@@ -82,7 +182,7 @@ func (f *fold) timingMetric(d *ranker, t *timing, rows []int32) []summary.Metric
 	if !t.planned {
 		return []summary.Metric{m}
 	}
-	return []summary.Metric{m, f.plannedMetric(d, t, rows, &m)}
+	return []summary.Metric{m, f.plannedMetric(d, t, values, &m)}
 }
 
 // over says whether a row belongs to the population of a timing.
@@ -105,26 +205,26 @@ func (t *timing) metric(pop string) summary.Metric {
 // plannedMetric ranks every planned row, misses as +infinity. Rows that the plan
 // cut short, and ok rows to which the metric cannot apply, are left out; an ok row
 // that should have a value and has none is a miss. served is the metric over the ok rows.
-func (f *fold) plannedMetric(d *ranker, t *timing, rows []int32, served *summary.Metric) summary.Metric {
+func (f *fold) plannedMetric(d *ranker, t *timing, values []int64, served *summary.Metric) summary.Metric {
 	m := t.metric(popPlanned)
-	x := d.x[:0]
-	misses := 0
-	f.among(rows, func(r *rec) {
-		if !r.inWindow || r.outcome == outcomePlanned {
-			return
+	n, misses := 0, 0
+	for i, s := range f.taken.state {
+		if s&isPlanned == 0 || s&isCut != 0 {
+			continue
 		}
-		v := t.value(r)
-		switch {
-		case r.ok() && v == null && t.applies != nil && !t.applies(r):
+		v := values[i]
+		if v == notApplicable {
 			m.Nulls++
-			return
-		case !r.ok() || v == null:
+			continue
+		}
+		if s&isOK == 0 || v == null {
 			v = miss
 			misses++
 		}
-		x = append(x, v)
-	})
-	d.x = x
+		d.x[n] = v
+		n++
+	}
+	x := d.x[:n]
 	switch {
 	case served.N == 0:
 		m.Nulls += int64(len(x))

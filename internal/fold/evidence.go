@@ -28,7 +28,7 @@ func (f *fold) clientEvidence() []summary.Client {
 		at[worker{v.Part, v.Worker}] = v
 	}
 	f.each(func(r *rec) {
-		v := at[worker{int64(r.part), int64(r.worker)}]
+		v := at[worker{r.part, r.worker}]
 		if v == nil || r.dispatched == null {
 			return
 		}

@@ -20,13 +20,13 @@ func (r *rec) fluid() int64 {
 	if r.fluidity < 0 {
 		return null
 	}
-	return int64(r.fluidity)
+	return r.fluidity
 }
 
 // index is the index of one row in millionths, −1 when its tokens have no times. A chunk
 // of k tokens is one gap and k − 1 gaps of 0; where the server does not count them a chunk
 // is one token.
-func (l *Fluidity) index(ttft, input, events int64, q *run.Request) int32 {
+func (l *Fluidity) index(ttft, input, events int64, q *run.Request) int64 {
 	if ttft == null || events == null || events != int64(len(q.ChunkGapUS))+1 || l.PerInputNS > 0 && input == null {
 		return -1
 	}
@@ -75,5 +75,5 @@ func (l *Fluidity) index(ttft, input, events int64, q *run.Request) int32 {
 			more(q.ChunkTokens[i+1].V)
 		}
 	}
-	return int32(roundDiv(total-missed, fluidityUnit, total))
+	return roundDiv(total-missed, fluidityUnit, total)
 }

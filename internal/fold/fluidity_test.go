@@ -21,7 +21,7 @@ func TestFluidity(t *testing.T) {
 		tokens []int64
 		limits Fluidity
 		input  int64
-		want   int32
+		want   int64
 	}{
 		{"3 of 7 missed", 400, []int64{60, 40, 250, 50}, nil, limits, 0, 571_429},
 		{"3 of 4 missed", 620, []int64{50}, nil, limits, 0, 250_000},

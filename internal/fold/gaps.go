@@ -42,7 +42,7 @@ type flow struct {
 
 // tokensBySecond fills the token counts of the load.
 func (f *fold) tokensBySecond() error {
-	return f.arrivals(func(_ *rec, _ *chunks, walk func(func(t, n int64))) {
+	return f.arrivals(func(_ int, _ *rec, _ *chunks, walk func(func(t, n int64))) {
 		walk(func(t, n int64) { f.load.add(f.load.tokens, t, n) })
 	})
 }
@@ -52,11 +52,12 @@ func (f *fold) flow() (*flow, error) {
 	w := &flow{gapSketches: newGapSketches(3),
 		bySecond: make([]int64, f.length()/second), batches: f.newWindowSeries()}
 	from, to := f.window.FromNS, f.window.ToNS
-	err := f.arrivals(func(r *rec, c *chunks, walk func(func(t, n int64))) {
+	f.rows.arrived = make([]int64, f.rows.n)
+	err := f.arrivals(func(i int, r *rec, c *chunks, walk func(func(t, n int64))) {
 		leave := r.lastArrival()
 		walk(func(t, n int64) {
 			if f.inside(t) {
-				r.arrived += n
+				f.rows.arrived[i] += n
 				w.tokens += n
 				if i := (t - from) / second; i < int64(len(w.bySecond)) {
 					w.bySecond[i] += n

@@ -100,8 +100,8 @@ func TestArrivalsKeepTokens(t *testing.T) {
 	for i := range rows {
 		q := &rows[i]
 		f := newFold(Options{})
-		r, err := f.take(q, "x", 0)
-		if err != nil {
+		r := &rec{}
+		if err := f.take(r, q, "x", 0); err != nil {
 			t.Fatal(err)
 		}
 		var got, want int64

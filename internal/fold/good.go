@@ -60,7 +60,7 @@ func (f *fold) goodput() {
 		f.sheet.noneOf("no objective given", goodScalars[:]...)
 		return
 	}
-	g := f.goodOf(f.sorted)
+	g := f.goodOf(nil)
 	f.good = g.good
 	g.fill(f.sheet, f.length(), f.plan.InWindow)
 }

@@ -63,9 +63,11 @@ func (f *fold) group() error {
 	g.at = make([]int32, f.rows.n)
 	number := map[string]int32{}
 	values := make([]string, len(f.o.By))
-	for _, i := range f.sorted {
+	rows := f.rows.cursor()
+	for i := range f.rows.n {
+		r := rows.row(i)
 		for k, key := range f.o.By {
-			values[k] = f.keyOf(f.rows.at(i), key)
+			values[k] = f.keyOf(r, key)
 		}
 		name := strings.Join(values, "\x00")
 		n, ok := number[name]
@@ -78,7 +80,7 @@ func (f *fold) group() error {
 			g.all = append(g.all, &group{values: slices.Clone(values)})
 		}
 		g.at[i] = n
-		g.all[n].rows = append(g.all[n].rows, i)
+		g.all[n].rows = append(g.all[n].rows, int32(i))
 	}
 	digits := 3
 	if len(g.all) > fineGroups {
@@ -105,7 +107,7 @@ func (f *fold) keyOf(r *rec, key string) string {
 		if r.worker < 0 {
 			return ""
 		}
-		return strconv.FormatInt(int64(r.worker), 10)
+		return strconv.FormatInt(r.worker, 10)
 	case "outcome":
 		return run.Outcomes[r.outcome]
 	case "remote_addr":

@@ -28,12 +28,13 @@ func queueRun(r *rand.Rand, load float64, n int) *fold {
 		}
 		start := max(t, free[at])
 		free[at] = start + math.Exp(sigma*r.NormFloat64()-sigma*sigma/2)
-		q := f.rows.add()
+		q := f.rows.next()
 		*q = rec{id: int64(i), scheduled: null, due: int64(t * 1e9), asked: int64(t * 1e9), end: int64(free[at] * 1e9), dispatched: int64(t * 1e9),
 			first: null, firstKernel: null, connect: null, outcome: outcomeOK}
-		f.sorted = append(f.sorted, int32(i))
+		f.rows.add()
 		t += r.ExpFloat64() / (load * slots)
 	}
+	f.rows.close()
 	return f
 }
 

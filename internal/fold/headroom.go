@@ -33,7 +33,7 @@ func (f *fold) headroom() {
 			f.sheet.noneOf(reason, calibrated[:]...)
 			return
 		}
-		m := f.marginOf(int32(i), c)
+		m := f.marginOf(int64(i), c)
 		all.requests, all.events, all.bytes = lower(all.requests, m.requests), lower(all.events, m.events), lower(all.bytes, m.bytes)
 		all.peak = lower(all.peak, m.peak)
 		all.kappa, all.sameRead = lower(all.kappa, m.kappa), lower(all.sameRead, m.sameRead)
@@ -108,7 +108,7 @@ func (p *part) calibration() (*run.Calibration, string) {
 
 // marginOf compares one calibration with the load of its part: what was planned, or
 // what was sent where the plan has no rates.
-func (f *fold) marginOf(part int32, c *run.Calibration) margin {
+func (f *fold) marginOf(part int64, c *run.Calibration) margin {
 	offered, peak := f.loadOf(part, c.Offered != nil)
 	if c.Offered != nil {
 		offered = *c.Offered
@@ -146,7 +146,7 @@ func nullRun(c *run.Calibration, rps float64) *run.Point {
 
 // loadOf is what a part sent per second of the window, and the requests of its p99
 // second: of those planned, or of those sent.
-func (f *fold) loadOf(part int32, planned bool) (mean run.Rates, peak float64) {
+func (f *fold) loadOf(part int64, planned bool) (mean run.Rates, peak float64) {
 	seconds := float64(f.length()) / second
 	whole := make([]int64, f.length()/second)
 	var asked, sent, events int64

@@ -74,12 +74,12 @@ func (f *fold) counts() {
 		f.sheet.noneOf("no client rows", "dispatched_gap", "completed_gap", "unseen_share")
 		return
 	}
-	type worker struct{ part, worker int32 }
+	type worker struct{ part, worker int64 }
 	told := map[worker]bool{}
 	var dispatched, completed int64
 	for i := range f.clients {
 		c := &f.clients[i]
-		told[worker{c.part, c.worker}] = true
+		told[worker{int64(c.part), int64(c.worker)}] = true
 		dispatched += max(0, c.dispatched)
 		completed += max(0, c.completed)
 	}

@@ -16,7 +16,7 @@ var liveLevels = []int64{500, 900, 990}
 // all rows so far, whatever the window will be, with the error of a sketch, 0.1 %. It
 // keeps nothing of a row: its memory does not grow. The zero value is not ready.
 type Live struct {
-	f        *fold // whose rows are dropped block by block
+	f        *fold // which is given no rows to keep
 	timings  [len(LiveMetrics)]*timing
 	sketches [len(LiveMetrics)]*stats.Histogram
 	rows, ok int64
@@ -37,8 +37,8 @@ func NewLive() *Live {
 func (l *Live) Add(q *run.Request, place string) error {
 	c := *q
 	c.Session, c.Class, c.Model, c.RemoteAddr, c.After = "", "", "", "", nil
-	r, err := l.f.take(&c, place, 0)
-	if err != nil {
+	var r rec
+	if err := l.f.take(&r, &c, place, 0); err != nil {
 		return err
 	}
 	if l.rows++; r.ok() {
@@ -47,12 +47,9 @@ func (l *Live) Add(q *run.Request, place string) error {
 	l.latest = max(l.latest, r.end)
 	l.tokens += max(0, r.out)
 	for i, t := range l.timings {
-		if v := t.value(r); v != null && t.over(r) {
+		if v := t.value(&r); v != null && t.over(&r) {
 			l.sketches[i].Record(v, 1)
 		}
-	}
-	if l.f.rows.n == slabRows {
-		l.f.rows = slab{}
 	}
 	return nil
 }

@@ -319,11 +319,10 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), 
 func TestIdentity(t *testing.T) {
 	rows := randomRows(8, 3000)
 	checked := 0
+	f := newFold(Options{})
 	for i := range rows {
-		q := &rows[i]
-		f := newFold(Options{})
-		r, err := f.take(q, "x", 0)
-		if err != nil {
+		q, r := &rows[i], &rec{}
+		if err := f.take(r, q, "x", 0); err != nil {
 			t.Fatal(err)
 		}
 		client := r.clientTime()

@@ -1,7 +1,6 @@
 package fold
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +16,7 @@ import (
 // fold is the state of one Run.
 type fold struct {
 	o       Options
-	rows    slab
+	rows    store
 	text    texts
 	after   []int64 // ids of predecessors, of all rows in a row
 	gaps    []int64 // scratch
@@ -30,8 +29,8 @@ type fold struct {
 	notes   []string
 
 	// Set by settle.
-	sorted  []int32 // rows by (u, id)
-	byID    []int32 // rows by id
+	ids     ids     // rows by id; from settle on the rows are in the order of (u, id)
+	place   []int32 // of each row as read; nil: they were read in order
 	epoch   run.Epoch
 	window  summary.Window
 	plan    summary.Plan
@@ -52,6 +51,7 @@ type fold struct {
 	untimed             int64 // rows without a planned time
 	cut                 bool  // an input ended early
 	ranker              ranker
+	taken               taken
 }
 
 // clientTime is the column of the client table that holds its times.
@@ -66,13 +66,14 @@ type part struct {
 	header run.Header
 	end    run.End
 	offset int64 // of its epoch from the earliest, ns
+	first  int   // its first row, as read
 }
 
 func newFold(o Options) *fold {
 	if o.MaxColumns == 0 {
 		o.MaxColumns = DefaultMaxColumns
 	}
-	f := &fold{o: o, text: texts{at: map[string]int32{}}, sheet: newSheet(), good: null}
+	f := &fold{o: o, text: texts{at: map[string]int64{}}, sheet: newSheet(), good: null}
 	f.chunks.limit = spoolMemory
 	return f
 }
@@ -143,11 +144,7 @@ func (f *fold) partial(err error) {
 // rows that were read is not known.
 func (f *fold) cutShort(q *part, err error) {
 	q.end = run.End{Status: run.Failed, Detail: run.Detail{Reason: "the run was read in part: " + err.Error()}}
-	for i := range f.rows.n {
-		if f.rows.at(int32(i)).part == int32(len(f.parts)-1) {
-			q.end.RequestsRows++
-		}
-	}
+	q.end.RequestsRows = int64(f.rows.n - q.first)
 	for i := range f.clients {
 		if f.clients[i].part == int32(len(f.parts)-1) {
 			q.end.ClientRows++
@@ -159,8 +156,9 @@ func (f *fold) cutShort(q *part, err error) {
 
 func (f *fold) readPart(ctx context.Context, q *part, p *run.Part) error {
 	place := q.place
-	at := int32(len(f.parts))
+	at := len(f.parts)
 	f.parts = append(f.parts, q)
+	q.first = f.rows.n
 	f.latest = latest{}
 	for _, c := range [...]countField{{"workers", formats.Some(int64(q.header.Workers)), 1 << 30},
 		{"warmup_ns", formats.Some(q.header.WarmupNS), maxTime}, {"ramp_ns", formats.Some(q.header.RampNS), maxTime}} {
@@ -182,8 +180,8 @@ func (f *fold) readPart(ctx context.Context, q *part, p *run.Part) error {
 		if f.rows.n == 1<<31-1 {
 			return &formats.SyntaxError{Place: place, What: "rows", Got: "more than 2^31", Want: "fewer"}
 		}
-		r, err := f.take(row, place, at)
-		if err != nil {
+		r := f.rows.next()
+		if err := f.take(r, row, place, at); err != nil {
 			return err
 		}
 		if r.whole = !q.header.Streaming; r.whole {
@@ -202,10 +200,11 @@ func (f *fold) readPart(ctx context.Context, q *part, p *run.Part) error {
 		}
 		if len(row.ChunkGapUS) > 0 || len(row.ChunkDelayUS) > 0 || len(row.ChunkTokens) > 0 {
 			r.spooled = true
-			if err := f.chunks.add(int32(f.rows.n-1), row); err != nil {
+			if err := f.chunks.add(int32(f.rows.n), row); err != nil {
 				return err
 			}
 		}
+		f.rows.add()
 	}
 	for {
 		c, err := p.NextClient()
@@ -215,7 +214,7 @@ func (f *fold) readPart(ctx context.Context, q *part, p *run.Part) error {
 		if err != nil {
 			return err
 		}
-		k, err := takeClient(c, place, at)
+		k, err := takeClient(c, place, int32(at))
 		if err != nil {
 			return err
 		}
@@ -264,68 +263,6 @@ func base(name string) string {
 	return name
 }
 
-// settle puts the parts and rows in their order, finds the window and computes
-// everything but the devices.
-func (f *fold) settle(ctx context.Context) error {
-	if err := f.align(); err != nil {
-		return err
-	}
-	if err := f.sort(); err != nil {
-		return err
-	}
-	return f.compute(ctx)
-}
-
-// align numbers the parts by their start and moves all times to the earliest epoch,
-// by wall clock.
-func (f *fold) align() error {
-	for _, p := range f.parts { // as given: the later input is the odd one
-		if err := sameSchedule(f.parts[0], p); err != nil {
-			return err
-		}
-	}
-	order := make([]int32, len(f.parts))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortStableFunc(order, func(a, b int32) int {
-		p, q := f.parts[a], f.parts[b]
-		return cmp.Or(cmp.Compare(p.header.Epoch.WallNS, q.header.Epoch.WallNS), cmp.Compare(p.end.SHA256, q.end.SHA256))
-	})
-	position := make([]int32, len(order))
-	parts := make([]*part, len(order))
-	for i, k := range order {
-		position[k], parts[i] = int32(i), f.parts[k]
-	}
-	f.parts = parts
-	if len(parts) == 0 {
-		return nil
-	}
-	f.epoch = parts[0].header.Epoch
-	for _, p := range parts {
-		if p.offset = p.header.Epoch.WallNS - f.epoch.WallNS; p.offset < 0 || p.offset > maxTime {
-			return &formats.SyntaxError{Place: p.place, What: "epoch.wall_ns", Got: fmt.Sprint(p.header.Epoch.WallNS),
-				Want: "within 36 years of the other parts"}
-		}
-	}
-	for i := range f.rows.n {
-		r := f.rows.at(int32(i))
-		r.part = position[r.part]
-		if off := parts[r.part].offset; off != 0 {
-			r.shift(off)
-		}
-	}
-	for i := range f.clients {
-		c := &f.clients[i]
-		c.part = position[c.part]
-		c.t += parts[c.part].offset
-	}
-	slices.SortFunc(f.clients, func(a, b client) int {
-		return cmp.Or(cmp.Compare(a.part, b.part), cmp.Compare(a.worker, b.worker), cmp.Compare(a.t, b.t), cmp.Compare(a.pid, b.pid))
-	})
-	return nil
-}
-
 // sameSchedule says whether two parts replay the same plan. A part that did not
 // read its schedule to the end has no hash; its header is compared instead.
 func sameSchedule(a, b *part) error {
@@ -352,60 +289,4 @@ func sameJSON(a, b json.RawMessage) bool {
 	p, _ := json.Marshal(x)
 	q, _ := json.Marshal(y)
 	return string(p) == string(q)
-}
-
-// sort orders the rows by planned time and by id, and finds ids that two parts share.
-func (f *fold) sort() error {
-	f.sorted = make([]int32, f.rows.n)
-	for i := range f.sorted {
-		f.sorted[i] = int32(i)
-	}
-	f.byID = slices.Clone(f.sorted)
-	// The last keys only matter for ids that stand twice in one part.
-	tie := func(p, q *rec) int {
-		return cmp.Or(cmp.Compare(p.part, q.part), cmp.Compare(p.worker, q.worker), cmp.Compare(p.asked, q.asked),
-			cmp.Compare(p.end, q.end), cmp.Compare(p.outcome, q.outcome))
-	}
-	slices.SortFunc(f.sorted, func(a, b int32) int {
-		p, q := f.rows.at(a), f.rows.at(b)
-		return cmp.Or(cmp.Compare(p.u(), q.u()), cmp.Compare(p.id, q.id), tie(p, q))
-	})
-	slices.SortFunc(f.byID, func(a, b int32) int {
-		p, q := f.rows.at(a), f.rows.at(b)
-		return cmp.Or(cmp.Compare(p.id, q.id), tie(p, q))
-	})
-	f.plan.Rows = int64(f.rows.n)
-	f.plan.Distinct = f.plan.Rows
-	for i := 1; i < len(f.byID); i++ {
-		p, q := f.rows.at(f.byID[i-1]), f.rows.at(f.byID[i])
-		if p.id != q.id {
-			continue
-		}
-		if p.part != q.part {
-			return &formats.SyntaxError{Place: f.parts[q.part].place, What: "request_id", Got: fmt.Sprint(q.id),
-				Want: fmt.Sprintf("an id that %s lacks", f.parts[p.part].place), Help: "the same run was given twice, or two runs replay the same requests"}
-		}
-		f.plan.Distinct--
-		f.plan.Duplicates++
-	}
-	return nil
-}
-
-// find returns the first row with an id, nil when there is none.
-func (f *fold) find(id int64) *rec {
-	i, ok := slices.BinarySearchFunc(f.byID, id, func(i int32, id int64) int { return cmp.Compare(f.rows.at(i).id, id) })
-	if !ok {
-		return nil
-	}
-	return f.rows.at(f.byID[i])
-}
-
-// each calls do for every row in order.
-func (f *fold) each(do func(r *rec)) { f.among(f.sorted, do) }
-
-// among calls do for some rows, in the order given.
-func (f *fold) among(rows []int32, do func(r *rec)) {
-	for _, i := range rows {
-		do(f.rows.at(i))
-	}
 }

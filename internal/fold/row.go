@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
-	"unsafe"
 
 	"hydrant/formats"
 	"hydrant/formats/run"
@@ -16,33 +15,34 @@ import (
 // Times are ns offsets, first from the epoch of their part and, once all parts are
 // read, from that of the earliest.
 type rec struct {
-	id, turn                                       int64
-	scheduled, due, prepared, dispatched           int64
-	asked, ready, dns, connect, tls, wrote         int64
+	id, part, due, scheduled, prepared             int64
+	dispatched, asked, dns, connect, tls           int64
+	ready, wrote                                   int64
 	firstByteKernel, firstByte                     int64
 	firstKernel, first, answerKernel, answer       int64
 	lastKernel, last, end                          int64
+	turn                                           int64
 	plannedIn, plannedOut, expected                int64
 	capWait                                        int64 // null: no cap could delay it
 	in, out, reasoning, cached, firstChunk, tokens int64 // tokens: token events
-	gapSum, gapP99, gapMax                         int64 // of the gaps between chunks, ns
+	gapSum, gapP99, gapMax, gapN                   int64 // of the gaps between chunks, ns
 	sent, reads, multi, segments, retransmits      int64 // sent: bytes
+	after, afterN                                  int64 // its predecessor, or of several the first in fold.after
+	fluidity                                       int64 // −1: null
+	worker                                         int64 // −1: none
+	session, class, model, addr                    int64 // in fold.text
+	outcome, source                                uint8 // what follows has 8 bits at most: see store
+	reused                                         int8  // −1: not known
+	local, early, spooled                          bool
+	whole                                          bool  // the answer was not streamed
+	inWindow                                       bool  // follows from the window
 	arrived                                        int64 // tokens that arrived in the window
-	after                                          int64 // first of its predecessors in fold.after
-	afterN, gapN                                   int32
-	fluidity                                       int32 // −1: null
-	part, worker                                   int32 // worker −1: none
-	session, class, model, addr                    int32 // in fold.text
-	outcome, source                                uint8
-	reused                                         int8 // −1: not known
-	local, early, spooled, inWindow                bool
-	whole                                          bool // the answer was not streamed
 }
 
-// BytesPerRequest is the memory that a request costs while a run is folded: its
-// row, its place in the order, and its share of the sorted copies that percentiles
-// and counts take in turn. Text such as a session name is kept once.
-const BytesPerRequest = int(unsafe.Sizeof(rec{})) + 4 + 4 + 24
+// BytesPerRequest is the memory that a request of a usual run costs while it is folded: its
+// packed row, its place in the order, and its share of the copies that percentiles and counts
+// take in turn. Text such as a session name is kept once.
+const BytesPerRequest = 320
 
 // u is the planned time, null when the row has none.
 func (r *rec) u() int64 { return either(r.due, r.scheduled) }
@@ -99,10 +99,10 @@ const (
 // fold takes grows with both.
 const MaxSpanNS = maxSpan * second
 
-// take copies a row. place names the stream in errors.
-func (f *fold) take(q *run.Request, place string, part int32) (*rec, error) {
-	bad := func(what, got, want string) (*rec, error) {
-		return nil, &formats.SyntaxError{Place: fmt.Sprintf("%s: request %d", place, q.RequestID), What: what, Got: got, Want: want}
+// take copies a row into r. place names the stream in errors.
+func (f *fold) take(r *rec, q *run.Request, place string, part int) error {
+	bad := func(what, got, want string) error {
+		return &formats.SyntaxError{Place: fmt.Sprintf("%s: request %d", place, q.RequestID), What: what, Got: got, Want: want}
 	}
 	times := [...]timeField{{"scheduled_ns", q.ScheduledNS}, {"due_ns", q.DueNS}, {"prepared_ns", q.PreparedNS},
 		{"dispatched_ns", q.DispatchedNS}, {"conn_asked_ns", q.ConnAskedNS}, {"conn_ready_ns", q.ConnReadyNS}, {"dns_ns", q.DNSNS},
@@ -147,7 +147,6 @@ func (f *fold) take(q *run.Request, place string, part int32) (*rec, error) {
 	if err := checkChunks(q); err != nil {
 		return bad(err.What, err.Got, err.Want)
 	}
-	r := f.rows.add()
 	*r = rec{id: q.RequestID, turn: q.Turn,
 		scheduled: pack(q.ScheduledNS), due: pack(q.DueNS), prepared: pack(q.PreparedNS), dispatched: pack(q.DispatchedNS),
 		asked: pack(q.ConnAskedNS), ready: pack(q.ConnReadyNS), dns: pack(q.DNSNS), connect: pack(q.ConnectNS), tls: pack(q.TLSNS),
@@ -158,16 +157,23 @@ func (f *fold) take(q *run.Request, place string, part int32) (*rec, error) {
 		in: pack(q.InputTokens), out: pack(q.OutputTokens), reasoning: pack(q.ReasoningTokens), cached: pack(q.CachedTokens),
 		firstChunk: pack(q.FirstChunkTokens), tokens: pack(q.TokenEvents), gapSum: null, gapP99: null, gapMax: null,
 		sent: pack(q.BytesSent), reads: pack(q.Reads), multi: pack(q.MultiEventReads), segments: pack(q.SegmentsIn),
-		retransmits: pack(q.Retransmits), part: part, worker: int32(q.Worker.Or(-1)),
+		retransmits: pack(q.Retransmits), part: int64(part), worker: q.Worker.Or(-1),
 		session: f.text.index(q.Session), class: f.text.index(q.Class), model: f.text.index(q.Model), addr: f.text.index(q.RemoteAddr),
 		outcome: uint8(outcome), source: uint8(source), reused: int8(q.ConnReused.Or(-1)),
 		local: strings.HasPrefix(q.Error, run.LocalPrefix), early: q.EarlyResponse.Or(0) == 1,
-		after: int64(len(f.after)), afterN: int32(len(q.After)), fluidity: -1}
-	f.after = append(f.after, q.After...)
+		after: null, afterN: int64(len(q.After)), fluidity: -1}
+	switch len(q.After) {
+	case 0:
+	case 1:
+		r.after = q.After[0]
+	default:
+		r.after = int64(len(f.after))
+		f.after = append(f.after, q.After...)
+	}
 	if n := len(q.ChunkGapUS); n > 0 {
 		f.gaps = append(f.gaps[:0], q.ChunkGapUS...)
 		slices.Sort(f.gaps)
-		r.gapN, r.gapSum = int32(n), 0
+		r.gapN, r.gapSum = int64(n), 0
 		for _, g := range f.gaps {
 			r.gapSum += 1000 * g
 		}
@@ -177,7 +183,17 @@ func (f *fold) take(q *run.Request, place string, part int32) (*rec, error) {
 	if f.o.Fluidity != nil {
 		r.fluidity = f.o.Fluidity.index(r.ttftUser(), either(r.in, r.plannedIn), r.tokens, q)
 	}
-	return r, nil
+	return nil
+}
+
+// predecessors are the ids of the requests that had to end before r; one alone is put into
+// the scratch.
+func (f *fold) predecessors(r *rec, scratch *[1]int64) []int64 {
+	if r.afterN == 1 {
+		scratch[0] = r.after
+		return scratch[:]
+	}
+	return f.after[max(0, r.after):][:r.afterN]
 }
 
 // unhappened is how many times of a row come before those that happened in the run:
@@ -245,34 +261,16 @@ func checkChunks(q *run.Request) *formats.SyntaxError {
 	return nil
 }
 
-// slab keeps rows in blocks, so that growing never copies them.
-type slab struct {
-	blocks [][]rec
-	n      int
-}
-
-const slabRows = 1 << 8
-
-func (s *slab) add() *rec {
-	if s.n%slabRows == 0 {
-		s.blocks = append(s.blocks, make([]rec, slabRows))
-	}
-	s.n++
-	return s.at(int32(s.n - 1))
-}
-
-func (s *slab) at(i int32) *rec { return &s.blocks[i/slabRows][i%slabRows] }
-
 // texts keeps each text once.
 type texts struct {
-	at  map[string]int32
+	at  map[string]int64
 	all []string
 }
 
-func (t *texts) index(s string) int32 {
+func (t *texts) index(s string) int64 {
 	i, ok := t.at[s]
 	if !ok {
-		i = int32(len(t.all))
+		i = int64(len(t.all))
 		t.at[s] = i
 		t.all = append(t.all, s)
 	}

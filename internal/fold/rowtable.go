@@ -44,8 +44,9 @@ func (f *fold) rowTable() rows.Source {
 	for i, c := range rows.Texts {
 		texts[i] = rowTexts[c.Name]
 	}
+	stored := f.rows.cursor()
 	return rows.Source{N: f.rows.n, Fill: func(i int, out *rows.Row) {
-		r := f.rows.at(f.sorted[i])
+		r := stored.row(i)
 		for j, of := range ints {
 			out.Ints[j] = formats.Int{}
 			if v := of(r); v != null {

@@ -180,12 +180,9 @@ func (f *fold) findWindow() error {
 	if w.FromNS == end {
 		f.note("the warm-up, or the ramp, is as long as the load: the window is empty")
 	}
+	f.rows.from, f.rows.to = w.FromNS, w.ToNS
 	planned := false
-	f.each(func(r *rec) {
-		u := r.u()
-		r.inWindow = u != null && u >= w.FromNS && u < w.ToNS
-		planned = planned || r.inWindow
-	})
+	f.each(func(r *rec) { planned = planned || r.inWindow })
 	if f.o.Window != nil && !planned {
 		return f.windowError(fmt.Sprintf("some of 0 s to %.9g s, in which requests are planned", float64(l.to-l.from)/second))
 	}

@@ -1,0 +1,64 @@
+package fold
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// What a store gives back is what was added, whatever the values: in order and out of it,
+// whole and only the leading columns.
+func TestStoreKeepsRows(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	value := func(kind int) int64 {
+		switch kind {
+		case 0:
+			return null
+		case 1:
+			return r.Int64() - r.Int64()
+		case 2:
+			return 1<<60 - r.Int64N(1000)
+		case 3:
+			return math.MaxInt64
+		case 4:
+			return math.MinInt64 + 1
+		}
+		return r.Int64N(1 << r.IntN(40))
+	}
+	for _, wild := range []int{0, 5, 300} { // of a thousand values
+		var s store
+		var rows []rec
+		for range 3*blockRows + 17 {
+			q := s.next()
+			*q = rec{outcome: uint8(r.IntN(13)), source: uint8(r.IntN(5)), reused: int8(r.IntN(3) - 1), local: r.IntN(2) == 0, early: r.IntN(2) == 0,
+				spooled: r.IntN(2) == 0, whole: r.IntN(2) == 0}
+			for c := range q.ints() {
+				q.ints()[c] = 1e9 + r.Int64N(1<<20)
+				switch {
+				case r.IntN(1000) < wild:
+					q.ints()[c] = value(r.IntN(6))
+				case len(rows)/blockRows == 1 && c%3 == 0, r.IntN(20) == 0 && c%2 == 0:
+					q.ints()[c] = null
+				case c%5 == 0:
+					q.ints()[c] = -3
+				}
+			}
+			rows = append(rows, *q)
+			s.add()
+		}
+		s.close()
+		c, lead := s.cursor(), s.cursor()
+		for i := range rows {
+			if got := *c.row(i); got != rows[i] {
+				t.Fatalf("%d wild: row %d is %+v; want %+v", wild, i, got, rows[i])
+			}
+			k := r.IntN(len(rows))
+			if got := s.read(int32(k)); got != rows[k] {
+				t.Fatalf("%d wild: row %d alone is %+v; want %+v", wild, k, got, rows[k])
+			}
+			if got, want := lead.lead(k), &rows[k]; got.id != want.id || got.part != want.part || got.u() != want.u() {
+				t.Fatalf("%d wild: row %d leads with %+v; want %+v", wild, k, got, want)
+			}
+		}
+	}
+}

@@ -28,6 +28,8 @@ type Options struct {
 
 	DropFailed bool  // leave out requests that failed upstream
 	MintBlocks int64 // tokens of blocks to assume where the trace has no ids; 0 for none
+
+	Tables string // folder of the tables that a trace needs; "" for the one where it lies
 }
 
 // MaxBlockSize is the largest block size that is accepted.
@@ -60,7 +62,8 @@ var Formats = []Format{
 	azureFormat,
 	vidurFormat,
 	burstgptFormat,
-	bailianFormat, // before mooncake, which has some of its keys
+	bailianFormat,  // before mooncake, which has some of its keys
+	ragpulseFormat, // the same
 	mooncakeFormat,
 	wekaFormat,
 }

@@ -70,6 +70,17 @@ var options = map[string]option{
 			return itoa(o.MintBlocks), nil
 		},
 	},
+	"tables": {
+		func(traces.Format) ucli.Flag {
+			return &ucli.StringFlag{Name: "tables", Category: categoryTrace, Usage: "`DIR` with the tables that the trace refers to", DefaultText: "where the trace lies"}
+		},
+		func(c *ucli.Context, _ traces.Format, o *traces.Options) (string, error) {
+			if o.Tables = c.String("tables"); o.Tables == "" {
+				return "", cli.Usagef("--tables: got \"\", want a folder")
+			}
+			return "", nil // a file name, which the header leaves out
+		},
+	},
 	"strict": boolean("strict", "refuse keys that are not known", func(o *traces.Options) *bool { return &o.Strict }),
 }
 

@@ -53,6 +53,8 @@ var phrases = map[string]struct{ before, noun, after string }{
 	"orphan_turns":              {"", "turn", " whose parent is not in the trace"},
 	"parent_later":              {"", "turn", " that starts before its parent, and does not wait"},
 	"time_to_parent_ignored":    {"ignored time_to_parent_chat on ", "row", ""},
+	"week_wraps":                {"unwrapped ", "week", " of the clock"},
+	"length_differs":            {"", "row", " whose length is not that of its components and 6 to 12"},
 	"headers_dropped":           {"dropped the headers of ", "row", ""},
 	"delay_without_predecessor": {"ignored the delay of ", "first row", ""},
 	"sessions_whole":            {"", "session", " of whole prompts"},

@@ -35,6 +35,9 @@ func convert(c *ucli.Context, f traces.Format) error {
 	if err != nil {
 		return err
 	}
+	if err := checkSeed(c, o); err != nil {
+		return err
+	}
 	for _, name := range []string{"licence", "url"} {
 		if err := checkText(name, c.String(name)); err != nil {
 			return err
@@ -71,6 +74,7 @@ func convert(c *ucli.Context, f traces.Format) error {
 		Sources:    []schedule.Source{{Name: name, Format: f.Name, Licence: c.String("licence"), URL: c.String("url")}},
 		Transforms: append(slices.Clip(trace.Transforms), o.plan.Transforms()...),
 	}
+	sow(o, &h)
 	p, err := plan.New(trace.Next, trace.Transforms, o.plan)
 	if err != nil {
 		return err
@@ -89,6 +93,9 @@ func convert(c *ucli.Context, f traces.Format) error {
 func transform(c *ucli.Context) error {
 	o, err := commonOptions(c)
 	if err != nil {
+		return err
+	}
+	if err := checkSeed(c, o); err != nil {
 		return err
 	}
 	in, err := open(c, o, false)
@@ -113,6 +120,7 @@ func transform(c *ucli.Context) error {
 		h.Edited = true
 		h.Args = slices.Insert(h.Args, 1, "--reseal")
 	}
+	sow(o, &h)
 	next := plan.FromSchedule(r, place)
 	if o.plan.Caps() {
 		next = plan.SameSpeed(r, place, next)

@@ -79,7 +79,7 @@ a trailer that fits; the header then says that the schedule was edited.
 ` + cli.ExitText,
 		Flags: append(append([]ucli.Flag{
 			&ucli.BoolFlag{Name: "reseal", Category: categoryTrace, Usage: "accept lines changed by hand and write a new trailer"},
-		}, transformFlags()...), cli.Flags("output", "force", "quiet", "timeout")...),
+		}, transformFlags()...), cli.Flags("output", "force", "quiet", "timeout", "seed")...),
 		Action: transform,
 	}
 }

@@ -223,3 +223,58 @@ func TestLengthOracles(t *testing.T) {
 		t.Errorf("--max-context: %d and %d requests left, %+v; want all, and all but one", len(whole), len(less), end.Counts)
 	}
 }
+
+func TestCloneOracles(t *testing.T) {
+	trace := fixture.Shared(t, conversation)
+	for _, tt := range []struct {
+		args                   []string
+		blocks, hits, sessions int64
+	}{
+		{[]string{"--clone", "2"}, 305_652, 105_714, 12_022},
+		{[]string{"--clone", "2", "--clone-share"}, 305_652, 205_683, 12_022},
+		{[]string{"--clone", "1"}, 152_826, 52_857, 6011},
+	} {
+		_, end := requests(t, made(t, append([]string{"mooncake", trace}, tt.args...)...))
+		if end.Blocks != tt.blocks || end.HitBlocks != tt.hits || end.Sessions != tt.sessions {
+			t.Errorf("%v: %d blocks, %d hits, %d sessions; want %+v", tt.args, end.Blocks, end.HitBlocks, end.Sessions, tt)
+		}
+	}
+}
+
+// The instants of the conversation trace are 3 s apart, and each request moves by less
+// than that: no two instants mix, and hits stay what they were.
+func TestSpreadOfConversation(t *testing.T) {
+	trace := fixture.Shared(t, conversation)
+	reqs, end := requests(t, made(t, "mooncake", trace, "--spread"))
+	if end.HitBlocks != 52_857 || len(reqs) != 6011 || count(end, "spread_moved") != 6011 {
+		t.Errorf("--spread: %+v; want 52,857 hit blocks of 6,011 moved requests", end)
+	}
+	instants := map[int64]int64{}
+	for _, r := range reqs {
+		instants[r.AtNS.V]++
+	}
+	if len(instants) != 6011 {
+		t.Errorf("%d instants; want 6,011", len(instants))
+	}
+}
+
+// Re-timing keeps count, span and everything else of a line.
+func TestArrivalsOfConversation(t *testing.T) {
+	trace := fixture.Shared(t, conversation)
+	plain, _ := requests(t, made(t, "mooncake", trace))
+	for _, args := range [][]string{{"--arrivals", "constant"}, {"--arrivals", "poisson"}, {"--arrivals", "gamma:0.5", "--seed", "7"}} {
+		reqs, end := requests(t, made(t, append([]string{"mooncake", trace}, args...)...))
+		if end.SpanNS != 1_878_000_000_000 || end.HitBlocks != 52_857 {
+			t.Errorf("%v: %+v; want a span of 1,878 s and 52,857 hits", args, end)
+		}
+		for i, r := range reqs {
+			if r.AtNS = plain[i].AtNS; !bytes.Equal(schedule.AppendRequest(nil, r), schedule.AppendRequest(nil, plain[i])) {
+				t.Fatalf("%v: request %d differs in more than its time", args, i)
+			}
+		}
+	}
+	reqs, _ := requests(t, made(t, "mooncake", trace, "--arrivals", "constant", "--rate", "10"))
+	if reqs[6010].AtNS.V != 601_000_000_000 || reqs[10].AtNS.V != 1_000_000_000 {
+		t.Errorf("--rate 10: request 10 at %d, the last at %d; want 1 s and 601 s", reqs[10].AtNS.V, reqs[6010].AtNS.V)
+	}
+}

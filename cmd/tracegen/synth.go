@@ -60,7 +60,7 @@ equal steps, or histogram:A-B=WEIGHT,VALUE=WEIGHT,…
 			text("model", "`NAME` of the model", "none"),
 			text("scope", "`NAME` in front of the scopes of block ids", "synth/ and the seed"),
 			&ucli.BoolFlag{Name: "yaml", Category: categoryWorkload, Usage: "print the description of the workload, and make no schedule"},
-		}, transformFlags()...), cli.Flags("output", "force", "quiet", "timeout", "seed")...),
+		}, transformFlags(ofRetiming...)...), cli.Flags("output", "force", "quiet", "timeout", "seed")...),
 		Action: synthesise,
 	}
 }
@@ -89,6 +89,7 @@ func synthesise(c *ucli.Context) error {
 		return writeText(c, o, w.spec.YAML())
 	}
 	seed := w.spec.Seed.Or(c.Int64("seed"))
+	o.plan.Seed = seed
 	g, err := synth.New(w.spec, seed)
 	if err != nil {
 		return fmt.Errorf("%s: %w", w.place, err)

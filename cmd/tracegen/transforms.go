@@ -1,19 +1,23 @@
 package main
 
 import (
+	"slices"
 	"time"
 
 	ucli "github.com/urfave/cli/v2"
 
 	"hydrant/cmd/tracegen/internal/plan"
 	"hydrant/formats"
+	"hydrant/formats/schedule"
+	"hydrant/internal/arrivals"
 	"hydrant/internal/cli"
 )
 
 const categoryTransform = "Transforms, in the order in which they act"
 
-// transformFlags are the flags of all commands that write a schedule.
-func transformFlags() []ucli.Flag {
+// transformFlags are the flags of all commands that write a schedule. A command that
+// has flags of its own by some of the names leaves those out.
+func transformFlags(without ...string) []ucli.Flag {
 	text := func(name, usage, deflt string) ucli.Flag {
 		return &ucli.StringFlag{Name: name, Category: categoryTransform, Usage: usage, DefaultText: deflt}
 	}
@@ -23,8 +27,13 @@ func transformFlags() []ucli.Flag {
 	silence := func(name, usage string) ucli.Flag {
 		return &ucli.DurationFlag{Name: name, Category: categoryTransform, Usage: usage, DefaultText: "no limit"}
 	}
-	return []ucli.Flag{
+	flag := func(name, usage string) ucli.Flag {
+		return &ucli.BoolFlag{Name: name, Category: categoryTransform, Usage: usage}
+	}
+	all := []ucli.Flag{
 		text("window", "keep `FROM:TO` of recorded time, FROM included, TO not (as 10m:20m, 90s:, :1h)", ""),
+		flag("spread", "move each session by a uniform share of the step to the next instant, where arrivals were collected"),
+		text("sample", "keep the share `R` of the sessions, a decimal above 0 and up to 1", "1"),
 		tokens("max-context", "drop sessions with a request of more than `N` tokens, input and output"),
 		tokens("max-input-drop", "drop sessions with a request of more than `N` input tokens"),
 		text("speed", "divide times and waits by `R`, a decimal above 0", "1"),
@@ -32,9 +41,17 @@ func transformFlags() []ucli.Flag {
 		silence("gap-cap", "leave at most `DURATION` of each stretch of time in which nothing at all runs, after --speed"),
 		tokens("max-output", "make answers at most `N` tokens"),
 		tokens("max-input", "cut prompts to `N` tokens"),
+		text("arrivals", "give sessions the gaps of `PROCESS` at the same mean rate: constant, poisson, gamma:K, weibull:K, lognormal:CV", "as recorded"),
+		text("rate", "with --arrivals: `R` sessions a second, a decimal above 0", "as recorded"),
+		&ucli.Int64Flag{Name: "clone", Category: categoryTransform, Usage: "make `N` of each session, with text of its own", DefaultText: "1"},
+		flag("clone-share", "with --clone: copies share the text of block ids with the original"),
 		text("zero", "`POINT` that is time 0: trace (its own zero) or first (the first request kept)", "trace"),
 	}
+	return slices.DeleteFunc(all, func(f ucli.Flag) bool { return slices.Contains(without, f.Names()[0]) })
 }
+
+// ofRetiming are the flags that a command which makes arrivals has for itself.
+var ofRetiming = []string{"arrivals", "rate"}
 
 // readTransforms reads those flags. A flag that another makes useless is a mistake.
 func readTransforms(c *ucli.Context) (o plan.Options, err error) {
@@ -64,6 +81,9 @@ func readTransforms(c *ucli.Context) (o plan.Options, err error) {
 	if err := readLengths(c, &o); err != nil {
 		return o, err
 	}
+	if err := readRandom(c, &o); err != nil {
+		return o, err
+	}
 	switch zero := c.String("zero"); zero {
 	case "", "trace":
 	case "first":
@@ -72,6 +92,72 @@ func readTransforms(c *ucli.Context) (o plan.Options, err error) {
 		return o, cli.Usagef("--zero: got %q, want trace or first", zero)
 	}
 	return o, nil
+}
+
+// readRandom reads the flags of transforms that draw.
+func readRandom(c *ucli.Context, o *plan.Options) (err error) {
+	o.Seed = c.Int64("seed")
+	o.Spread = c.Bool("spread")
+	if c.IsSet("sample") {
+		if o.Sample, err = plan.ParseShare(c.String("sample")); err != nil {
+			return cli.Usagef("--sample: %w", err)
+		}
+	}
+	if c.IsSet("clone") {
+		if o.Clone.Copies = c.Int64("clone"); o.Clone.Copies < 1 || o.Clone.Copies > maxClones {
+			return cli.Usagef("--clone: got \"%d\", want a whole number between 1 and %d", o.Clone.Copies, maxClones)
+		}
+	}
+	if o.Clone.Share = c.Bool("clone-share"); o.Clone.Share && o.Clone.Copies < 2 {
+		return cli.Usagef("--clone-share: has no effect without --clone of at least 2")
+	}
+	if c.Command.Name == "synth" {
+		return nil
+	}
+	if c.IsSet("arrivals") {
+		t := &plan.Retiming{}
+		if t.Process, err = arrivals.ParseProcess(c.String("arrivals")); err != nil {
+			return cli.Usagef("--arrivals: %w", err)
+		}
+		o.Retime = t
+	}
+	if c.IsSet("rate") {
+		if o.Retime == nil {
+			return cli.Usagef("--rate: has no effect without --arrivals")
+		}
+		if o.Retime.Rate, err = plan.ParseRatio(c.String("rate")); err != nil {
+			return cli.Usagef("--rate: %w", err)
+		}
+	}
+	if o.Spread && o.Retime != nil {
+		return cli.Usagef("--spread: has no effect before --arrivals, which moves all sessions")
+	}
+	return nil
+}
+
+// maxClones bounds what one request may become.
+const maxClones = 1_000_000
+
+// defaultSeed is that of the flag.
+const defaultSeed = 1
+
+// checkSeed refuses a seed that nothing uses.
+func checkSeed(c *ucli.Context, o common) error {
+	if c.IsSet("seed") && !o.plan.Random() {
+		return cli.Usagef("--seed: has no effect where nothing is drawn")
+	}
+	return nil
+}
+
+// sow logs the seed in a header, where a transform draws.
+func sow(o common, h *schedule.Header) {
+	if !o.plan.Random() {
+		return
+	}
+	h.Seed = o.plan.Seed
+	if o.plan.Seed != defaultSeed {
+		h.Args = append(h.Args, "--seed", itoa(o.plan.Seed))
+	}
 }
 
 // readLengths reads the limits of lengths, in tokens.

@@ -9,9 +9,12 @@ import (
 )
 
 // Options are the transforms. They act in the order of these fields, however the flags
-// are given. The zero value changes nothing.
+// are given: that of a window is of recorded time, so it comes first, and a sample holds
+// the same times whatever its size, so it comes after what moves single sessions. The zero value changes nothing.
 type Options struct {
 	Window       *Window
+	Spread       bool        // move sessions within the step to the next instant
+	Sample       Ratio       // share of the sessions to keep
 	MaxContext   formats.Int // drop sessions with a line whose input and output exceed it, tokens
 	MaxInputDrop formats.Int // drop sessions with a line whose input exceeds it, tokens
 	Speed        Ratio
@@ -19,7 +22,11 @@ type Options struct {
 	GapCap       formats.Int // longest silence of the schedule, ns of replay time
 	MaxOutput    formats.Int // tokens
 	MaxInput     formats.Int // tokens
-	Zero         bool        // shift times so that the first request is at 0
+	Retime       *Retiming
+	Clone        Cloning // fewer than 2 copies change nothing
+	Zero         bool    // shift times so that the first request is at 0
+
+	Seed int64 // of every random choice
 }
 
 // transform is one of them as it was asked for.
@@ -37,6 +44,16 @@ func (o Options) list() (ts []transform) {
 	}
 	if w := o.Window; w != nil {
 		add("window", w.params(), func(p *Pipeline, next step) step { return p.windowed(*w, next) }, "--window", w.String())
+	}
+	random := func(params map[string]string) map[string]string {
+		params["seed"] = strconv.FormatInt(o.Seed, 10)
+		return params
+	}
+	if o.Spread {
+		add("spread", random(map[string]string{}), func(p *Pipeline, next step) step { return p.spread(o.Seed, next) }, "--spread")
+	}
+	if r := o.Sample; !r.IsOne() {
+		add("sample", random(map[string]string{"share": r.String()}), func(p *Pipeline, next step) step { return p.sample(r, o.Seed, next) }, "--sample", r.String())
 	}
 	if n := o.MaxContext; n.Valid {
 		add("max-context", lengthParams(n.V), func(p *Pipeline, next step) step { return p.drop(contextLimit(n.V), next) }, "--max-context", n.String())
@@ -59,6 +76,12 @@ func (o Options) list() (ts []transform) {
 	if n := o.MaxInput; n.Valid {
 		add("max-input", lengthParams(n.V), func(p *Pipeline, next step) step { return p.shortInputs(n.V, next) }, "--max-input", n.String())
 	}
+	if t := o.Retime; t != nil {
+		add("arrivals", random(t.params()), func(p *Pipeline, next step) step { return p.retime(*t, o.Seed, next) }, t.args()...)
+	}
+	if c := o.Clone; c.Copies > 1 {
+		add("clone", random(c.params()), func(p *Pipeline, next step) step { return p.clone(c, o.Seed, next) }, c.args()...)
+	}
 	if o.Zero {
 		add("zero", map[string]string{"at": "first"}, nil, "--zero", "first")
 	}
@@ -79,6 +102,11 @@ func (o Options) Transforms() (ts []schedule.Transform) {
 		ts = append(ts, schedule.Transform{Name: t.name, Params: t.params})
 	}
 	return ts
+}
+
+// Random reports whether a transform draws.
+func (o Options) Random() bool {
+	return o.Spread || !o.Sample.IsOne() || o.Retime != nil || o.Clone.Copies > 1
 }
 
 // Caps reports whether a transform needs to know how much faster the requests already

@@ -36,8 +36,8 @@ func sent(t testing.TB, reqs []*schedule.Request, o Options) ([]*schedule.Reques
 	return out, counts
 }
 
-func try(reqs []*schedule.Request, o Options) ([]*schedule.Request, map[string]int64, error) {
-	p, err := New(from(reqs), nil, o)
+func try(reqs []*schedule.Request, o Options, earlier ...schedule.Transform) ([]*schedule.Request, map[string]int64, error) {
+	p, err := New(from(reqs), earlier, o)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -43,6 +43,24 @@ func ParseRatio(text string) (Ratio, error) {
 // IsOne reports whether dividing by r changes nothing.
 func (r Ratio) IsOne() bool { return r == Ratio{} || r == one }
 
+// of64 returns floor(r × 2^64) for r up to 1; all is true when that is 2^64.
+func (r Ratio) of64() (v uint64, all bool) {
+	if r.IsOne() {
+		return 0, true
+	}
+	v, _ = bits.Div64(r.P, 0, r.Q)
+	return v, false
+}
+
+// ParseShare reads a ratio of at most 1.
+func ParseShare(text string) (Ratio, error) {
+	r, err := ParseRatio(text)
+	if err != nil || r.P > r.Q {
+		return Ratio{}, fmt.Errorf("got %q, want a decimal number above 0 and up to 1, such as 0.1", text)
+	}
+	return r, nil
+}
+
 // Divide returns floor(x / r) for x ≥ 0, through a product of 128 bits; ok is false
 // when that is beyond an int64.
 func (r Ratio) Divide(x int64) (v int64, ok bool) {

@@ -27,7 +27,7 @@ func page(t *testing.T) string {
 }
 
 // generated compares the part of the page after a marker with what the code says,
-// or with -update rewrites it.
+// or with HYDRANT_GOLDEN=write rewrites it.
 func generated(t *testing.T, marker, want string) {
 	t.Helper()
 	text := page(t)
@@ -39,8 +39,8 @@ func generated(t *testing.T, marker, want string) {
 	if got == want {
 		return
 	}
-	if !*update {
-		t.Errorf("%s differs from the code; go test -update rewrites it", marker)
+	if !update {
+		t.Errorf("%s differs from the code; HYDRANT_GOLDEN=write rewrites it", marker)
 		return
 	}
 	check(t, os.WriteFile(pagePath(), []byte(before+"<!-- "+marker+" -->\n"+want+"<!-- end -->"+after), 0o644))

@@ -3,7 +3,6 @@ package gpu
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -14,7 +13,8 @@ import (
 	"hydrant/formats"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden file and the generated parts of the page")
+// update tells the tests to rewrite the golden file and the generated parts of the page.
+var update = os.Getenv("HYDRANT_GOLDEN") == "write"
 
 const golden = "testdata/v1.arrows"
 
@@ -140,7 +140,7 @@ func goldenBytes(t testing.TB) []byte {
 
 func TestGolden(t *testing.T) {
 	want := write(t, goldenSamples(), goldenServer(), goldenHost(), End{Status: Complete})
-	if *update {
+	if update {
 		check(t, os.MkdirAll("testdata", 0o755))
 		check(t, os.WriteFile(golden, want, 0o644))
 	}

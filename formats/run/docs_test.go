@@ -30,7 +30,7 @@ func page(t *testing.T) string {
 }
 
 // generated compares the part of the page after a marker with what the code says,
-// or with -update rewrites it.
+// or with HYDRANT_GOLDEN=write rewrites it.
 func generated(t *testing.T, marker, want string) {
 	t.Helper()
 	text := page(t)
@@ -43,8 +43,8 @@ func generated(t *testing.T, marker, want string) {
 	if text[start:end] == want {
 		return
 	}
-	if !*update {
-		t.Errorf("%s differs from the code; go test -update rewrites it", marker)
+	if !update {
+		t.Errorf("%s differs from the code; HYDRANT_GOLDEN=write rewrites it", marker)
 		return
 	}
 	check(t, os.WriteFile(pagePath(), []byte(text[:start]+want+text[end:]), 0o644))

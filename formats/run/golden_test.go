@@ -3,7 +3,6 @@ package run
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -13,7 +12,8 @@ import (
 	"hydrant/formats"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden file and the generated parts of the page")
+// update tells the tests to rewrite the golden file and the generated parts of the page.
+var update = os.Getenv("HYDRANT_GOLDEN") == "write"
 
 const golden = "testdata/v1.arrows"
 
@@ -175,7 +175,7 @@ func read(b []byte, seekable bool) (parts []part, err error) {
 
 func TestGolden(t *testing.T) {
 	want := write(t, goldenRequests(), goldenClients(), goldenEnd())
-	if *update {
+	if update {
 		if err := os.MkdirAll("testdata", 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -15,7 +14,8 @@ import (
 	"hydrant/internal/stats"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden file and the generated part of the page")
+// update tells the tests to rewrite the golden file and the generated part of the page.
+var update = os.Getenv("HYDRANT_GOLDEN") == "write"
 
 const golden = "testdata/v1.summary.json"
 
@@ -73,7 +73,7 @@ func example(t testing.TB) *Summary {
 }
 
 func TestGolden(t *testing.T) {
-	if *update {
+	if update {
 		var b bytes.Buffer
 		if err := Write(&b, example(t)); err != nil {
 			t.Fatal(err)

@@ -1,14 +1,14 @@
 package sim
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the tables of docs/sim.md anew")
+// update tells the tests to write the tables of docs/sim.md anew.
+var update = os.Getenv("HYDRANT_GOLDEN") == "write"
 
 // tables is what the page shows of the code.
 func tables() map[string]string {
@@ -50,12 +50,12 @@ func TestPageAgreesWithCode(t *testing.T) {
 			line, rest, _ := strings.Cut(after, "\n")
 			got, after = got+line+"\n", rest
 		}
-		if got != want && !*update {
-			t.Errorf("table %s of %s:\n%s\nthe code says\n%s\n(go test -update writes it)", name, path, got, want)
+		if got != want && !update {
+			t.Errorf("table %s of %s:\n%s\nthe code says\n%s\n(HYDRANT_GOLDEN=write writes it)", name, path, got, want)
 		}
 		page = before + mark + "\n" + want + "\n" + strings.TrimLeft(after, "\n")
 	}
-	if *update {
+	if update {
 		if err := os.WriteFile(path, []byte(page), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,7 @@ var may = []struct {
 	{"formats/run", []string{"formats", "formats/ipc"}},
 	{"formats/gpu", []string{"formats", "formats/ipc"}},
 	{"formats/summary", []string{"formats", "formats/jsonl", "formats/ipc", "internal/stats"}},
-	{"traces", []string{"formats", "formats/jsonl", "formats/schedule", "internal/arrivals", "internal/spill", "internal/stats"}},
+	{"traces", []string{"formats", "formats/ipc", "formats/jsonl", "formats/schedule", "internal/arrivals", "internal/columns", "internal/parquet", "internal/spill", "internal/stats"}},
 	{"cmd/tracegen/...", []string{"traces", "formats/schedule", "internal/plot", "internal/arrivals", "internal/spill"}},
 	{"cmd/replay/...", []string{"formats/schedule", "formats/run", "internal/sim"}},
 	{"cmd/gpuwatch/...", []string{"formats/gpu"}},
@@ -56,7 +56,7 @@ var shared = []string{"formats", "internal/cli", "internal/pipe", "internal/code
 
 // doors lists the only packages that may import a heavy dependency.
 var doors = map[string][]string{
-	"github.com/apache/arrow/go/v17":   {"formats/ipc", "formats/run", "formats/gpu", "traces", "scripts/bench/floor/arrow"},
+	"github.com/apache/arrow/go/v17":   {"formats/ipc", "formats/run", "formats/gpu", "scripts/bench/floor/arrow"},
 	"github.com/parquet-go/parquet-go": {"internal/parquet"},
 	"github.com/klauspost/compress":    {"internal/codec", "formats/ipc"},
 	"github.com/pierrec/lz4":           {"internal/codec"},

@@ -29,7 +29,9 @@ type Options struct {
 	DropFailed bool  // leave out requests that failed upstream
 	MintBlocks int64 // tokens of blocks to assume where the trace has no ids; 0 for none
 
-	Tables string // folder of the tables that a trace needs; "" for the one where it lies
+	Tables        string // folder of the tables that a trace needs; "" for the one where it lies
+	SessionColumn string // the column that names the session; "" for the format's own
+	KVHints       bool   // send the recorded block ids with the requests
 }
 
 // MaxBlockSize is the largest block size that is accepted.
@@ -66,6 +68,7 @@ var Formats = []Format{
 	ragpulseFormat, // the same
 	mooncakeFormat,
 	wekaFormat,
+	basetenFormat,
 }
 
 // Sniff returns the format of a trace that begins with head, or of a folder that holds

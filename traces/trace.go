@@ -28,6 +28,9 @@ type Trace struct {
 	// Undecided tells that an option which decides between readings decided none.
 	Undecided bool
 
+	// Idle names an option that was given and has no effect on this trace, "" for none.
+	Idle string
+
 	counts map[string]int64
 	next   func() (*schedule.Request, error)
 	close  func() error

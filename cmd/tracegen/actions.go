@@ -66,6 +66,9 @@ func convert(c *ucli.Context, f traces.Format) error {
 	if trace.Undecided {
 		return cli.Usagef("--context: got %q, but no session of this trace leaves it open", read.Context)
 	}
+	if trace.Idle != "" {
+		return cli.Usagef("--%s: has no effect on this trace", trace.Idle)
+	}
 	for _, w := range trace.Warnings {
 		cli.Warnf(cli.Stderr(c), "tracegen", "%s", w)
 	}

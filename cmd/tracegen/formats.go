@@ -23,7 +23,11 @@ type option struct {
 var options = map[string]option{
 	"block-size": {
 		func(f traces.Format) ucli.Flag {
-			return &ucli.Int64Flag{Name: "block-size", Category: categoryTrace, Usage: "tokens per block id, `N`; the trace does not say", DefaultText: itoa(f.Block)}
+			text := itoa(f.Block)
+			if f.Block == 0 {
+				text = "as the trace says"
+			}
+			return &ucli.Int64Flag{Name: "block-size", Category: categoryTrace, Usage: "tokens per block id, `N`, where the trace does not say", DefaultText: text}
 		},
 		func(c *ucli.Context, f traces.Format, o *traces.Options) (string, error) {
 			o.BlockSize = c.Int64("block-size")
@@ -79,6 +83,16 @@ var options = map[string]option{
 				return "", cli.Usagef("--tables: got \"\", want a folder")
 			}
 			return "", nil // a file name, which the header leaves out
+		},
+	},
+	"kv-hints": boolean("kv-hints", "send the recorded block ids as hash_ids and block_size; strict servers answer 400", func(o *traces.Options) *bool { return &o.KVHints }),
+	"session-column": {
+		func(traces.Format) ucli.Flag {
+			return &ucli.StringFlag{Name: "session-column", Category: categoryTrace, Usage: "the session is what column `NAME` says", DefaultText: "provided_session_id, else poor_man_session_id"}
+		},
+		func(c *ucli.Context, _ traces.Format, o *traces.Options) (string, error) {
+			o.SessionColumn = c.String("session-column")
+			return o.SessionColumn, checkText("session-column", o.SessionColumn)
 		},
 	},
 	"strict": boolean("strict", "refuse keys that are not known", func(o *traces.Options) *bool { return &o.Strict }),

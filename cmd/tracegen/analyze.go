@@ -194,8 +194,10 @@ type workload struct {
 	name   string
 	format string // that of the trace, or schedule
 	block  *schedule.Block
-	next   func() (*schedule.Request, error)
-	close  func() error
+	// sources are the bytes of a trace as read.
+	sources []schedule.SourceDigest
+	next    func() (*schedule.Request, error)
+	close   func() error
 }
 
 // openWorkload finds out what an input is.
@@ -241,7 +243,7 @@ func openWorkload(c *ucli.Context, in *input, path string) (*workload, error) {
 	for _, text := range trace.Warnings {
 		cli.Warnf(cli.Stderr(c), "tracegen", "%s", text)
 	}
-	w.block, w.next, w.close = trace.Block, trace.Next, trace.Close
+	w.block, w.sources, w.next, w.close = trace.Block, trace.Sources, trace.Next, trace.Close
 	return w, nil
 }
 

@@ -38,6 +38,7 @@ func app() *ucli.App {
 		Usage: "make a schedule from a trace",
 		UsageText: `tracegen [FORMAT] [flags] [TRACE]
 tracegen schedule [flags] [SCHEDULE]
+tracegen synth [flags] [WORKLOAD.yaml]
 tracegen analyze [flags] [TRACE or SCHEDULE]`,
 		Description: `Reads a trace (a path, - or nothing for standard input; zstd and gzip are seen
 by content, and so is the format where FORMAT is left out) and writes a schedule: JSON Lines in zstd, one line per request, with

@@ -8,6 +8,7 @@ import (
 
 	ucli "github.com/urfave/cli/v2"
 
+	"hydrant/cmd/tracegen/internal/fit"
 	"hydrant/cmd/tracegen/internal/plan"
 	"hydrant/cmd/tracegen/internal/synth"
 	"hydrant/formats"
@@ -25,9 +26,10 @@ func synthCommand() *ucli.Command {
 		return &ucli.StringFlag{Name: name, Category: categoryWorkload, Usage: usage, DefaultText: standard}
 	}
 	return &ucli.Command{
-		Name:      "synth",
-		Usage:     "from a description: arrivals, lengths, shared prefixes, sessions",
-		UsageText: `tracegen synth [flags] [WORKLOAD.yaml]`,
+		Name:  "synth",
+		Usage: "from a description: arrivals, lengths, shared prefixes, sessions",
+		UsageText: `tracegen synth [flags] [WORKLOAD.yaml]
+tracegen synth --like TRACE [flags]`,
 		Description: `Makes a synthetic workload, from flags or from a description in YAML that can be
 checked in (docs/traces.md has its keys). --yaml prints the description instead of
 the schedule, so flags can become a file. The first request comes after one gap; a
@@ -44,6 +46,7 @@ equal steps, or histogram:A-B=WEIGHT,VALUE=WEIGHT,…
 		Flags: append(append([]ucli.Flag{
 			&ucli.Int64Flag{Name: "requests", Category: categoryWorkload, Usage: "make `N` requests", DefaultText: "as long as the rate or --duration lasts"},
 			&ucli.DurationFlag{Name: "duration", Category: categoryWorkload, Usage: "begin no session at or after `DURATION`", DefaultText: "as long as the rate or --requests lasts"},
+			text("like", "fit a workload to `TRACE`, a trace or a schedule, and say how alike they are", ""),
 			text("rate", "`RATE` of sessions per second: 5, or parts with their lengths, as 5/10m,1..20/5m,20", ""),
 			text("arrivals", "`PROCESS` of the gaps: constant, poisson, gamma:K, weibull:K, lognormal:CV", "poisson"),
 			text("input-tokens", "`DIST` of the first prompt of a session, a shared prefix not counted", ""),
@@ -86,7 +89,10 @@ func synthesise(c *ucli.Context) error {
 		if args := o.plan.Args(); len(args) > 0 {
 			return cli.Usagef("%s: has no effect beside --yaml, which makes no schedule", args[0])
 		}
-		return writeText(c, o, w.spec.YAML())
+		if err := writeText(c, o, w.spec.YAML()); err != nil || w.trace == nil || o.quiet {
+			return err
+		}
+		return w.tell(c)
 	}
 	seed := w.spec.Seed.Or(c.Int64("seed"))
 	o.plan.Seed = seed
@@ -94,6 +100,7 @@ func synthesise(c *ucli.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", w.place, err)
 	}
+	made := fit.Profile{Block: w.spec.Block}
 	h := schedule.Header{
 		Build: cli.Build(), Args: append(w.args, o.plan.Args()...), Seed: seed, Block: w.spec.Block, QuantumNS: 1,
 		Sources: []schedule.Source{{Name: w.name, Format: "synth"}}, Transforms: o.plan.Transforms(),
@@ -103,6 +110,9 @@ func synthesise(c *ucli.Context) error {
 		if err == io.EOF && g.Ended() {
 			err = fmt.Errorf("%s: rate: ends after %s, want %d", w.place, counted(g.Made(), "request"), w.spec.Requests)
 		}
+		if err == nil && w.trace != nil {
+			err = made.Add(r)
+		}
 		return r, err
 	}, nil, o.plan)
 	if err != nil {
@@ -110,24 +120,48 @@ func synthesise(c *ucli.Context) error {
 	}
 	defer p.Close()
 	p.Place, p.Block = w.place, w.spec.Block
-	return write(c, o, "synth "+w.name, p, h, func() schedule.Trailer {
-		return schedule.Trailer{Sources: []schedule.SourceDigest{w.digest}}
+	err = write(c, o, "synth "+w.name, p, h, func() schedule.Trailer {
+		return schedule.Trailer{Sources: w.digests}
 	})
+	if err != nil || w.trace == nil || o.quiet {
+		return err
+	}
+	return w.compare(c, &made)
 }
 
 // synthetic is what the command line describes.
 type synthetic struct {
-	spec   *synth.Spec
-	place  string // for errors
-	name   string // of the source
-	digest schedule.SourceDigest
-	args   []string // effective
+	spec    *synth.Spec
+	place   string // for errors
+	name    string // of the source
+	digests []schedule.SourceDigest
+	args    []string     // effective
+	trace   *fit.Profile // what it is to be like, nil unless --like
 }
 
 func readWorkload(c *ucli.Context, o common) (w synthetic, err error) {
 	w = synthetic{place: "synth", name: "synth", args: []string{"synth"}}
 	text := []byte(nil)
-	if o.input == "" {
+	like := c.String("like")
+	switch {
+	case c.IsSet("like"):
+		if o.input != "" {
+			return w, cli.Usagef("--like: got it beside %s, want one description of the workload", o.input)
+		}
+		for _, name := range ofDescription {
+			if c.IsSet(name) {
+				return w, cli.Usagef("--%s: got it beside --like, which fits the workload", name)
+			}
+		}
+		if err := pipe.CheckNames(cli.Stdin(c), o.output, like); err != nil {
+			return w, err
+		}
+		w.args = append(w.args, "--like", sourceName(like))
+		w.place, w.name = pipe.Place(like), sourceName(like)
+		if err := w.fit(c, o, like); err != nil {
+			return w, err
+		}
+	case o.input == "":
 		if w.spec, err = flagWorkload(c); err != nil {
 			return w, err
 		}
@@ -136,7 +170,7 @@ func readWorkload(c *ucli.Context, o common) (w synthetic, err error) {
 				w.args = append(w.args, "--"+name, fmt.Sprint(c.Value(name)))
 			}
 		}
-	} else {
+	default:
 		for _, name := range ofDescription {
 			if c.IsSet(name) {
 				return w, cli.Usagef("--%s: got it beside %s, which describes the workload", name, o.input)
@@ -153,11 +187,14 @@ func readWorkload(c *ucli.Context, o common) (w synthetic, err error) {
 	if err := w.bound(c); err != nil {
 		return w, err
 	}
+	if w.digests != nil {
+		return w, nil
+	}
 	if text == nil {
 		text = w.spec.YAML()
 	}
 	sum := sha256.Sum256(text)
-	w.digest = schedule.SourceDigest{Name: w.name, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(text))}
+	w.digests = []schedule.SourceDigest{{Name: w.name, SHA256: hex.EncodeToString(sum[:]), Bytes: int64(len(text))}}
 	return w, nil
 }
 

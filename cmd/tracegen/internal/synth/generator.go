@@ -85,7 +85,7 @@ func (g *Generator) line(s *session) (*schedule.Request, error) {
 	*r = schedule.Request{
 		ID: g.nextID, Session: c.Name + "-" + strconv.FormatInt(s.number, 10), Stream: "0", Turn: int64(s.done), Last: s.done == len(s.turns)-1,
 		Context: schedule.Whole, InputTokens: formats.Some(t.input), OutputTokens: formats.Some(t.output),
-		Model: c.Model, Class: c.Name, Priority: c.Priority, Blocks: &g.blocks,
+		Model: c.Model, Class: c.Name, Priority: c.Priority,
 	}
 	if s.done == 0 {
 		r.AtNS = formats.Some(s.at)
@@ -93,7 +93,10 @@ func (g *Generator) line(s *session) (*schedule.Request, error) {
 		g.after[0] = s.last
 		r.After, r.DelayNS = g.after[:], formats.Some(t.thinkNS)
 	}
-	g.blocks = schedule.Blocks{Scope: c.scope, Add: c.compose(s, t)}
+	if c.block != nil {
+		g.blocks = schedule.Blocks{Scope: c.scope, Add: c.compose(s, t)}
+		r.Blocks = &g.blocks
+	}
 	s.last = g.nextID
 	g.nextID++
 	s.done++

@@ -72,6 +72,8 @@ const maxRecent = 1 << 13
 type recent struct {
 	fronts []front
 	n      int64 // prompts so far
+	blocks int64 // of these prompts
+	shared int64 // of these blocks
 }
 
 type front struct {
@@ -89,15 +91,38 @@ func (p *recent) add(runs []schedule.Run, blocks int64) {
 	p.n++
 }
 
-// lead returns the first n blocks of the prompt whose age is nearest to the one drawn
-// and that is long enough, or all of the longest where none is.
-func (p *recent) lead(r *Reuse, rng *rand.Rand, n int64) []schedule.Run {
-	if n == 0 {
+// lead returns the front of an earlier prompt, the one whose age is nearest to the one
+// drawn of those that are long enough: n blocks, or fewer where there are none, for a
+// prompt of all blocks of which whole ones can be shared.
+//
+// With a share to keep, n is drawn towards it by an eighth of what is missing or too
+// much so far: by at most half of itself down or all of itself up, and a prompt that
+// would share nothing shares all when it is less than that eighth. A single block stays
+// single, since it is mostly what all prompts begin with.
+func (p *recent) lead(r *Reuse, rng *rand.Rand, n, whole, all int64) []schedule.Run {
+	if r.Share > 0 {
+		missing := int64(math.Round((r.Share*float64(p.blocks) - float64(p.shared)) / 8))
+		switch {
+		case n > 1:
+			n += min(max(missing, -n/2), n)
+		case n == 0 && missing > whole:
+			n = whole
+		}
+	}
+	p.blocks += all
+	if n = min(n, whole); n == 0 {
 		return nil
 	}
+	f := p.near(r.age(rng, n), n)
+	n = min(n, f.blocks)
+	p.shared += n
+	return leading(f.runs, n)
+}
+
+// near finds a prompt of at least n blocks, or the longest.
+func (p *recent) near(age, n int64) (best front) {
 	held := int64(len(p.fronts))
-	age := min(r.age(rng, n), max(held, 1))
-	var best front
+	age = min(age, max(held, 1))
 	for d := int64(0); d < held; d++ {
 		for _, a := range [2]int64{age - d, age + d} {
 			if a < 1 || a > held {
@@ -105,12 +130,12 @@ func (p *recent) lead(r *Reuse, rng *rand.Rand, n int64) []schedule.Run {
 			}
 			f := p.fronts[(p.n-a)%maxRecent]
 			if f.blocks >= n {
-				return leading(f.runs, n)
+				return f
 			}
 			if f.blocks > best.blocks {
 				best = f
 			}
 		}
 	}
-	return leading(best.runs, best.blocks)
+	return best
 }

@@ -186,6 +186,10 @@ func (p *parser) spec(n *yaml.Node) *Spec {
 		"rate":     func(n *yaml.Node, what string) { m.rate = p.rate(n, what) },
 		"arrivals": func(n *yaml.Node, what string) { m.arrivals = parsed(p, n, what, arrivals.ParseProcess) },
 		"block": func(n *yaml.Node, what string) {
+			if n.Value == "none" {
+				s.Block = nil
+				return
+			}
 			p.keys(n, what, map[string]func(*yaml.Node, string){
 				"tokens": func(n *yaml.Node, what string) { s.Block.Tokens = p.whole(n, what, 1) },
 				"last":   func(n *yaml.Node, what string) { s.Block.Last = p.text(n, what) },
@@ -331,7 +335,8 @@ func (p *parser) reuse(n *yaml.Node, what string) *Reuse {
 			p.list(n, what, func(n *yaml.Node, what string) { *to = append(*to, p.dist(n, what)) })
 		}
 	}
-	p.keys(n, what, map[string]func(*yaml.Node, string){"blocks": all(&v.Blocks), "age": all(&v.Age)})
+	p.keys(n, what, map[string]func(*yaml.Node, string){"blocks": all(&v.Blocks), "age": all(&v.Age),
+		"share": func(n *yaml.Node, what string) { v.Share = p.number(n, what) }})
 	if len(v.Blocks) == 0 || len(v.Age) == 0 {
 		p.fail(n, what, "a part of it", "blocks and age")
 	}

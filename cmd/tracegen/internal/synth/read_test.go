@@ -50,7 +50,8 @@ func TestParseRefuses(t *testing.T) {
 		{"version: 1\nrate: {every: 10s}\nclasses: []", `w.yaml:2: rate: got "a part of a series"`},
 		{"version: 1\nrate: {every: 10s, values: [0, 0]}\nclasses: []", `w.yaml:2: rate: got "rates of 0"`},
 		{"version: 1\nrate: 1\nblock: {tokens: 0}\nclasses: []", `w.yaml:3: block.tokens: got "0"`},
-		{"version: 1\nrate: 1\nblock: {last: half}\nclasses: [{name: a, input: '1', output: '1'}]", `block: want tokens of at least 1 and last partial or absent`},
+		{"version: 1\nrate: 1\nblock: {last: half}\nclasses: [{name: a, input: '1', output: '1'}]", `block: want tokens of at least 1 and last partial or absent, or none`},
+		{"version: 1\nrate: 1\nrequests: 5\nblock: none\nclasses: [{name: a, input: '1', output: '1', prefix: {tokens: '5'}}]", `class a: got prefix or reuse, want block ids for it: block is none`},
 	} {
 		if s, err := Parse([]byte(tt.in), "w.yaml"); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Parse(%q) = %v, %v; want %s", tt.in, s, err, tt.want)

@@ -16,7 +16,7 @@ type source struct {
 	*Class
 	order  int // in the description
 	scope  string
-	block  schedule.Block
+	block  *schedule.Block // nil: no ids
 	times  *arrivals.Times
 	count  int64 // sessions begun
 	fresh  int64 // the next block id
@@ -28,7 +28,7 @@ type source struct {
 }
 
 func newSource(c *Class, order int, block *schedule.Block, scope string, seed int64) (*source, error) {
-	s := &source{Class: c, order: order, block: *block, scope: scope + "/" + c.Name}
+	s := &source{Class: c, order: order, block: block, scope: scope + "/" + c.Name}
 	stream := func(purpose string) *rand.Rand { return arrivals.Stream(seed, "synth/"+purpose, c.Name) }
 	var err error
 	if s.times, err = arrivals.NewTimes(stream("gaps"), c.Arrivals, c.Rate); err != nil {
@@ -146,7 +146,7 @@ func (s *source) compose(o *session, t turn) []schedule.Run {
 		n = min(whole, s.prefix.blocks(t.prefix))
 		lead = leading([]schedule.Run{s.prefix.run(t.prefix)}, n)
 	case s.Reuse != nil:
-		lead = s.recent.lead(s.Reuse, s.draws.reuse, min(whole, t.lead))
+		lead = s.recent.lead(s.Reuse, s.draws.reuse, t.lead, whole, all)
 		n = count(lead)
 	}
 	ids := lead

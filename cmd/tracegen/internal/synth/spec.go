@@ -27,7 +27,7 @@ type Spec struct {
 	Scope      string          // in front of the classes' names; "" is synth/SEED
 	Requests   int64           // most lines; 0: no bound
 	DurationNS int64           // no session starts at or after it; 0: no bound
-	Block      *schedule.Block // how ids map to tokens
+	Block      *schedule.Block // how ids map to tokens; nil: no ids
 	Classes    []Class
 }
 
@@ -68,8 +68,9 @@ type Prefix struct {
 // without sessions do: how many blocks is drawn by the rank of the prompt's length, how
 // long ago the earlier one was by the number of blocks.
 type Reuse struct {
-	Blocks []Dist // leading blocks seen before, by equal shares of the ranks of Input
-	Age    []Dist // requests since the earlier prompt, by the octave of blocks
+	Blocks []Dist  // leading blocks seen before, by equal shares of the ranks of Input
+	Age    []Dist  // requests since the earlier prompt, by the octave of blocks
+	Share  float64 // of all blocks of first prompts to be seen before, which Blocks is drawn towards; 0: as drawn
 }
 
 // Session makes turns of one growing context.
@@ -90,8 +91,8 @@ func (s *Spec) Check() error {
 	if len(s.Classes) == 0 {
 		return errors.New("classes: got none, want at least one")
 	}
-	if b := s.Block; b == nil || b.Tokens < 1 || b.Tokens > MaxTokens || b.Last != schedule.Partial && b.Last != schedule.Absent {
-		return errors.New("block: want tokens of at least 1 and last partial or absent")
+	if b := s.Block; b != nil && (b.Tokens < 1 || b.Tokens > MaxTokens || b.Last != schedule.Partial && b.Last != schedule.Absent) {
+		return errors.New("block: want tokens of at least 1 and last partial or absent, or none")
 	}
 	names := map[string]bool{}
 	endless := s.Requests == 0 && s.DurationNS == 0
@@ -103,6 +104,9 @@ func (s *Spec) Check() error {
 		names[c.Name] = true
 		if err := c.check(); err != nil {
 			return fmt.Errorf("class %s: %w", c.Name, err)
+		}
+		if s.Block == nil && (c.Prefix != nil || c.Reuse != nil) {
+			return fmt.Errorf("class %s: got prefix or reuse, want block ids for it: block is none", c.Name)
 		}
 		if endless && math.IsInf(c.Rate[len(c.Rate)-1].Seconds, 1) {
 			return fmt.Errorf("class %s: rate: without an end, want requests or duration as well", c.Name)
@@ -135,6 +139,9 @@ func (c *Class) check() error {
 		if c.Reuse != nil {
 			return errors.New("prefix: got reuse as well, want one of them: both make the front of a prompt")
 		}
+	}
+	if r := c.Reuse; r != nil && !(r.Share >= 0 && r.Share <= 1) {
+		return errors.New("reuse: want share from 0 to 1")
 	}
 	if s := c.Session; s != nil {
 		return errors.Join(atLeast("session.turns", s.Turns, 1, true), atLeast("session.think", s.Think, 0, true),

@@ -26,7 +26,11 @@ func (s *Spec) YAML() []byte {
 	if s.DurationNS > 0 {
 		w.line(0, "duration: %s", time.Duration(s.DurationNS))
 	}
-	w.line(0, "block: {tokens: %d, last: %s}", s.Block.Tokens, s.Block.Last)
+	if s.Block == nil {
+		w.line(0, "block: none")
+	} else {
+		w.line(0, "block: {tokens: %d, last: %s}", s.Block.Tokens, s.Block.Last)
+	}
 	w.line(0, "classes:")
 	for i := range s.Classes {
 		w.class(&s.Classes[i])
@@ -127,6 +131,9 @@ func (w *printer) class(c *Class) {
 		w.line(2, "reuse:")
 		w.dists(3, "blocks", r.Blocks)
 		w.dists(3, "age", r.Age)
+		if r.Share > 0 {
+			w.line(3, "share: %s", decimal(r.Share))
+		}
 	}
 	if s := c.Session; s != nil {
 		w.line(2, "session:")

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"hydrant/cmd/tracegen/internal/analyze"
 	"hydrant/formats"
@@ -147,6 +148,7 @@ func TestAnalyzeExpected(t *testing.T) {
 		{"burstgpt", "burstgpt/BurstGPT_1_head3.csv", "time", 1e9, false},
 		{"burstgpt", "burstgpt/BurstGPT_3_head4.csv", "time", 1e9, false},
 		{"burstgpt", "burstgpt/BurstGPT_3_rows_0-51_reconstructed.csv", "time", 1e9, false},
+		{"ragpulse", "ragpulse/0_trace_lines_1-2500_and_3801-5300.jsonl.zst", "time_unwrapped", 1e9, false},
 	} {
 		t.Run(filepath.Base(tt.file), func(t *testing.T) {
 			want := expected(t, tt.file)
@@ -157,6 +159,9 @@ func TestAnalyzeExpected(t *testing.T) {
 			all := append(lengthFigures(f), timeFigures(f, tt.time, tt.unit)...)
 			if tt.reuse {
 				all = append(all, reuseFigures(f)...)
+			}
+			if n, ok := want["sessions"].(json.Number); ok && n != "0" {
+				all = append(all, figure{"sessions", f.Sessions.N, 0})
 			}
 			compare(t, want, all)
 			firstWindows(t, f, want[tt.time].(map[string]any))
@@ -222,5 +227,34 @@ func TestAnalyzeSchedule(t *testing.T) {
 	end := trailer(t, lines(t, packed))
 	if h := from.Reuse.Time; end.HitBlocks != h.Blocks || end.HitTokens != h.Tokens || *end.BlockHitRatio != *h.BlockRatio || *end.TokenHitRatio != *h.TokenRatio || end.DistinctBlocks != from.Reuse.Distinct {
 		t.Errorf("hits %+v; the trailer says %+v", h, end)
+	}
+}
+
+// Blocks made of RAGPulse's components: their ids stand for all that is before them, so
+// that no other order and no set finds more.
+func TestAnalyzeRAGPulse(t *testing.T) {
+	trace := fixture.Shared(t, "data/ragpulse/0_trace_lines_1-2500_and_3801-5300.jsonl.zst")
+	for _, tt := range []struct {
+		size, hits, blocks, distinct int64
+		ratio                        float64
+	}{{16, 230_627, 727_394, 496_767, 0.3152886678}, {64, 57_640, 180_382, 0, 0.3151970725}, {512, 7_188, 20_972, 0, 0.3144533737}} {
+		path := filepath.Join(t.TempDir(), "s.sched.zst")
+		made(t, "ragpulse", trace, "--block-size", fmt.Sprint(tt.size), "-o", path)
+		r := analysis(t, path).Reuse
+		if r.Time.Blocks != tt.hits || r.Blocks != tt.blocks || tt.distinct > 0 && r.Distinct != tt.distinct || math.Abs(*r.Time.TokenRatio-tt.ratio) > 1e-9 || r.Set.Blocks != tt.hits || r.ChainBreaks != 0 {
+			t.Errorf("blocks of %d: %+v; want %+v", tt.size, r, tt)
+		}
+	}
+}
+
+// The table keeps to 80 columns, whatever the figures.
+func TestAnalyzeTableWidth(t *testing.T) {
+	for _, input := range []string{conversation, "data/weka", "data/ragpulse/0_trace_lines_1-2500_and_3801-5300.jsonl.zst", "data/mooncake/aiperf_multiturn_delay_sample.jsonl",
+		"data/semianalysis/cc-traces-weka-no-subagents-051226_sessions_1-7_no_hash_ids.jsonl.zst"} {
+		for i, line := range strings.Split(string(made(t, "analyze", "--format", "table", fixture.Shared(t, input))), "\n") {
+			if n := utf8.RuneCountInString(line); n > 80 && i > 0 { // the first has the name of the input
+				t.Errorf("%s: %d columns: %s", input, n, line)
+			}
+		}
 	}
 }

@@ -79,7 +79,7 @@ func (p *page) grid(rows [][]string) {
 // fact writes a name and a sentence, wrapped.
 func (p *page) fact(name, text string) {
 	const column, width = 10, 80
-	line := fmt.Sprintf("%-*s", column, name)
+	line := fmt.Sprintf("%-*s ", column-1, name)
 	begin := true
 	for _, word := range strings.Fields(text) {
 		if !begin && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
@@ -95,7 +95,7 @@ func (p *page) fact(name, text string) {
 	p.b.WriteString(line + "\n")
 }
 
-// spread is a row of a distribution.
+// spread is a row of a distribution, under spreadHead.
 func spread(name string, d Dist, show func(int64) string) []string {
 	row := []string{name, nullable(d.Sum, show)}
 	if d.Mean == nil {
@@ -203,13 +203,13 @@ func (p *page) sessions() {
 	for _, r := range []struct {
 		name string
 		d    Dist
-	}{{"delay", d.DelayNS}, {"recorded TTFT", p.f.Recorded.TTFTNS}, {"recorded E2E", p.f.Recorded.E2ENS}} {
+	}{{"delay", d.DelayNS}, {"TTFT", p.f.Recorded.TTFTNS}, {"E2E", p.f.Recorded.E2ENS}} {
 		if r.d.N > 0 {
-			rows = append(rows, spread(r.name, r.d, duration))
+			rows = append(rows, spread(r.name, r.d, brief))
 		}
 	}
 	if len(rows) > 0 {
-		p.grid(append([][]string{append([]string{"time"}, spreadHead...)}, rows...))
+		p.grid(append([][]string{append([]string{"as recorded"}, spreadHead...)}, rows...))
 	}
 }
 
@@ -227,18 +227,18 @@ func (p *page) reuse() {
 	p.b.WriteString("\n")
 	rows := [][]string{{"prefix hits", "blocks", "of blocks", "tokens", "of tokens"}}
 	add := func(name string, h Hit) {
-		rows = append(rows, []string{name, short(h.Blocks), percent(h.BlockRatio), short(h.Tokens), percent(h.TokenRatio)})
+		rows = append(rows, []string{name, grouped(h.Blocks), percent(h.BlockRatio), grouped(h.Tokens), percent(h.TokenRatio)})
 	}
-	add("infinite cache, in order of time", r.Time)
+	add("infinite cache, by time", r.Time)
 	if r.Listed != nil {
-		add("  in order of the source's list", *r.Listed)
+		add("  by the source's list", *r.Listed)
 	} else {
-		rows = append(rows, []string{"  in order of the source's list", absent, absent, absent, absent})
+		rows = append(rows, []string{"  by the source's list", absent, absent, absent, absent})
 	}
 	add("  a cache for each side stream", r.Isolated)
 	add("  at any position, no prefix", r.Set)
 	for _, s := range r.ServerBlocks {
-		rows = append(rows, []string{"  server blocks of " + grouped(s.BlockTokens), "", "", short(s.Tokens), percent(s.TokenRatio)})
+		rows = append(rows, []string{"  server blocks of " + grouped(s.BlockTokens), "", "", grouped(s.Tokens), percent(s.TokenRatio)})
 	}
 	for _, c := range r.Caches {
 		add("LRU cache of "+tokens(c.CacheTokens)+" tokens", Hit{c.Blocks, c.Tokens, c.BlockRatio, c.TokenRatio})

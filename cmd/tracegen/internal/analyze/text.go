@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -29,17 +30,14 @@ func counted(n int64, noun string) string {
 	return grouped(n) + " " + noun
 }
 
-// short prints a count that may be too long for a column: 41.23 G.
+// short prints a count that would be too long for a column: 41.23 G.
 func short(n int64) string {
 	for _, u := range []struct {
-		of   int64
+		of   float64
 		name string
-	}{{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e10, "G"}} {
-		if n >= u.of {
-			if u.of == 1e10 {
-				u.of = 1e9
-			}
-			return plot.Number(float64(n)/float64(u.of)) + " " + u.name
+	}{{1e18, "E"}, {1e15, "P"}, {1e12, "T"}, {1e9, "G"}} {
+		if v := float64(n) / u.of; v >= 1 {
+			return plot.Number(v) + " " + u.name
 		}
 	}
 	return grouped(n)
@@ -95,6 +93,28 @@ func ParseTokens(text string) (n int64, ok bool) {
 
 // duration prints a length of time in the unit that fits.
 func duration(ns int64) string { return plot.Duration(time.Duration(ns).Seconds()) }
+
+// brief is the same with three significant digits, for a column of a table.
+func brief(ns int64) string {
+	v, unit := float64(ns), "h"
+	for _, u := range []struct {
+		name string
+		of   float64 // ns
+		to   float64 // up to here
+	}{{"µs", 1e3, 1e6}, {"ms", 1e6, 1e9}, {"s", 1e9, 300e9}, {"min", 60e9, 7200e9}, {"h", 3600e9, math.Inf(1)}} {
+		if float64(ns) < u.to {
+			v, unit = v/u.of, u.name
+			break
+		}
+	}
+	if v < 1000 {
+		v, _ = strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+	}
+	if v == 0 {
+		return "0"
+	}
+	return plot.Number(v) + " " + unit
+}
 
 func nullable(v formats.Int, show func(int64) string) string {
 	if !v.Valid {

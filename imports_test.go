@@ -42,7 +42,7 @@ var may = []struct {
 	{"formats/gpu", []string{"formats", "formats/ipc"}},
 	{"formats/summary", []string{"formats", "formats/jsonl", "formats/ipc", "internal/stats"}},
 	{"traces", []string{"formats", "formats/ipc", "formats/jsonl", "formats/schedule", "internal/arrivals", "internal/columns", "internal/parquet", "internal/spill", "internal/stats"}},
-	{"cmd/tracegen/...", []string{"traces", "formats/schedule", "internal/plot", "internal/arrivals", "internal/spill"}},
+	{"cmd/tracegen/...", []string{"traces", "formats/jsonl", "formats/schedule", "internal/plot", "internal/arrivals", "internal/spill"}},
 	{"cmd/replay/...", []string{"formats/schedule", "formats/run", "internal/sim"}},
 	{"cmd/gpuwatch/...", []string{"formats/gpu"}},
 	{"cmd/reduce/...", []string{"formats/rows", "formats/run", "formats/gpu", "formats/summary", "internal/fold", "internal/plot", "internal/slo"}},

@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"slices"
@@ -111,12 +114,17 @@ func transform(c *ucli.Context) error {
 	if c.Bool("reseal") {
 		read = schedule.NewEditedReader
 	}
-	r, err := read(in.R, place)
+	sum := &counted256{Hash: sha256.New()}
+	r, err := read(io.TeeReader(in.R, sum), place)
 	if err != nil {
 		return err
 	}
 	h := r.Header()
 	h.Build = cli.Build()
+	changed := len(o.plan.Args()) > 0 || c.Bool("reseal")
+	if changed { // a copy has the sources of what it was copied from
+		h.Sources = append(slices.Clip(h.Sources), schedule.Source{Name: sourceName(o.input), Format: "schedule"})
+	}
 	h.Args = append([]string{"schedule"}, o.plan.Args()...)
 	h.Transforms = append(slices.Clip(h.Transforms), o.plan.Transforms()...)
 	if c.Bool("reseal") {
@@ -139,9 +147,23 @@ func transform(c *ucli.Context) error {
 			end.Counts = append(end.Counts, t.Counts...)
 			end.Sources = append(end.Sources, t.Sources...)
 		}
+		if changed {
+			end.Sources = append(end.Sources, schedule.SourceDigest{Name: sourceName(o.input), SHA256: hex.EncodeToString(sum.Sum(nil)), Bytes: sum.bytes})
+		}
 		end.Counts = append(end.Counts, schedule.Count{Name: "after_dropped", N: r.Dropped()})
 		return end
 	})
+}
+
+// counted256 hashes and counts what is written to it.
+type counted256 struct {
+	hash.Hash
+	bytes int64
+}
+
+func (c *counted256) Write(p []byte) (int, error) {
+	c.bytes += int64(len(p))
+	return c.Hash.Write(p)
 }
 
 // input is a trace or a schedule that is open.

@@ -62,13 +62,13 @@ func TestArchiveRecipes(t *testing.T) {
 				t.Fatal(err)
 			}
 			same(t, r, "trace_bytes", strconv.Itoa(len(trace)))
-			same(t, r, "trace_sha256", hash(trace))
-			checkCommand(t, r, folder)
+			same(t, r, "trace_sha256", digestOf(trace))
+			checkRecipe(t, r, folder)
 		})
 	}
 }
 
-func hash(b []byte) string {
+func digestOf(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }
@@ -80,7 +80,7 @@ func same(t *testing.T, r map[string]string, key, got string) {
 	}
 }
 
-func checkCommand(t *testing.T, r map[string]string, folder string) {
+func checkRecipe(t *testing.T, r map[string]string, folder string) {
 	args := strings.Fields(r["command"])
 	if args[0] != "tracegen" {
 		t.Fatalf("command: %q; want tracegen …", r["command"])
@@ -117,7 +117,7 @@ func checkCommand(t *testing.T, r map[string]string, folder string) {
 	same(t, r, "trace_sha256", end.Sources[0].SHA256)
 	from := bytes.IndexByte(lines, '\n') + 1
 	to := bytes.LastIndex(lines, []byte(`{"end":`))
-	same(t, r, "request_lines_sha256", hash(lines[from:to]))
+	same(t, r, "request_lines_sha256", digestOf(lines[from:to]))
 }
 
 // trailer reads a schedule to its end.

@@ -39,7 +39,8 @@ func app() *ucli.App {
 		UsageText: `tracegen [FORMAT] [flags] [TRACE]
 tracegen schedule [flags] [SCHEDULE]
 tracegen synth [flags] [WORKLOAD.yaml]
-tracegen analyze [flags] [TRACE or SCHEDULE]`,
+tracegen analyze [flags] [TRACE or SCHEDULE]
+tracegen check [flags] SCHEDULE [SOURCE]`,
 		Description: `Reads a trace (a path, - or nothing for standard input; zstd and gzip are seen
 by content, and so is the format where FORMAT is left out) and writes a schedule: JSON Lines in zstd, one line per request, with
 a trailer that proves it whole. The same input, flags and build give the same
@@ -61,7 +62,7 @@ func commands() (all []*ucli.Command) {
 	for _, f := range traces.Formats {
 		all = append(all, formatCommand(f))
 	}
-	return append(all, synthCommand(), scheduleCommand(), analyzeCommand())
+	return append(all, synthCommand(), scheduleCommand(), analyzeCommand(), checkCommand())
 }
 
 func scheduleCommand() *ucli.Command {

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"tracegen": main})
+	testscript.Main(m, map[string]func(){"tracegen": main, "forge": forge})
 }
 
 // TestScripts runs what the tool does, one behaviour a file. $ARCHIVE is the folder of

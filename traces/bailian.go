@@ -23,7 +23,7 @@ var bailianFormat = Format{
 	Text: `Each row is a request: chat_id, parent_chat_id (-1 for none), timestamp (s),
 input_length, output_length, type, turn, hash_ids. A session is a chat with all that
 descend from it, found by walking parents; rows are whole prompts, and each waits for
-its parent. Memory is some 150 bytes for each row, since a parent may be anywhere.
+its parent. Memory is up to some 350 bytes for each row, since a parent may be anywhere.
 
   tracegen bailian qwen_traceA_blksz_16.jsonl -o qwen.sched.zst
   tracegen bailian qwen_traceA_blksz_16.jsonl --window 0:10m | replay --sim default | reduce`,

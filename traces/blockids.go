@@ -32,6 +32,8 @@ func (b *blockIDs) row(in *intake, runs []schedule.Run, ids, n int64, stored fun
 	}
 	fits := schedule.FullIDs(n, &schedule.Block{Tokens: b.size, Last: schedule.Partial})
 	switch {
+	case ids > schedule.MaxIDs:
+		return &jsonl.Fault{What: "hash_ids", Got: fmt.Sprintf("%d ids", ids), Want: fmt.Sprintf("at most %d", schedule.MaxIDs)}
 	case ids > fits:
 		return &jsonl.Fault{What: "hash_ids", Got: fmt.Sprintf("%d ids for input_length %d", ids, n), Want: fmt.Sprintf("at most %d of %d tokens", fits, b.size)}
 	case ids < fits:

@@ -1,7 +1,9 @@
 package traces
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"hydrant/formats/schedule"
@@ -133,4 +135,12 @@ func TestBlockIDsAgainstAll(t *testing.T) {
 	if conflicts == 0 || breaks == 0 {
 		t.Errorf("%d conflicts and %d breaks: the rows try nothing", conflicts, breaks)
 	}
+}
+
+// More ids than a schedule takes are refused where they are read.
+func TestMooncakeTooManyIDs(t *testing.T) {
+	row := func(n int) string {
+		return fmt.Sprintf(`{"timestamp":0,"input_length":%d,"hash_ids":[%s0]}`+"\n", n, strings.Repeat("0,", n-1))
+	}
+	refuses(t, Mooncake, Options{BlockSize: 1}, [][2]string{{row(schedule.MaxIDs + 1), `t:1: hash_ids: got "4194305 ids", want at most 4194304`}})
 }

@@ -2,10 +2,12 @@ package traces
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"hydrant/formats"
 	"hydrant/formats/schedule"
 
 	"github.com/google/go-cmp/cmp"
@@ -202,6 +204,84 @@ func TestBurstGPTMintFixture(t *testing.T) {
 	}
 	if end.Blocks != blocks || end.HitBlocks != hits || end.DistinctBlocks != blocks-hits || hits == 0 {
 		t.Errorf("%d blocks, %d hits, %d distinct; want %d, %d, %d", end.Blocks, end.HitBlocks, end.DistinctBlocks, blocks, hits, blocks-hits)
+	}
+}
+
+// Of random rows in any order, what each request waits for and how long is what the
+// definition says, worked out in a plain way: earlier requests of the session that had
+// ended, a second of slack allowed, without the ancestors of another of them.
+func TestBurstGPTPredecessors(t *testing.T) {
+	type row struct {
+		at, service int // s; service -1 for none
+		session     string
+		output      int
+	}
+	r := rand.New(rand.NewPCG(17, 4))
+	for round := range 300 {
+		var rows []row
+		text := burstHeader
+		for range 1 + r.IntN(40) {
+			q := row{1000 + r.IntN(60), r.IntN(25) - 1, string(rune('a' + r.IntN(3))), r.IntN(4)}
+			rows = append(rows, q)
+			service := ""
+			if q.service >= 0 {
+				service = fmt.Sprint(q.service)
+			}
+			text += fmt.Sprintf("%d,%s,%s,M,9,%d,,x\n", q.at, q.session, service, q.output)
+		}
+		drop := round%2 == 0
+		tr, err := BurstGPT(piped("t", strings.NewReader(text)), Options{DropFailed: drop})
+		if err != nil {
+			t.Fatal(err)
+		}
+		reqs, end := plan(t, tr)
+		tr.Close()
+		if int64(len(reqs))+count(end, "failed_dropped") != int64(len(rows)) {
+			t.Fatalf("%d requests and %d dropped of %d rows", len(reqs), count(end, "failed_dropped"), len(rows))
+		}
+		zero := slices.MinFunc(rows, func(a, b row) int { return a.at - b.at }).at
+		if drop {
+			rows = slices.DeleteFunc(rows, func(q row) bool { return q.output == 0 })
+		}
+		slices.SortStableFunc(rows, func(a, b row) int { return a.at - b.at })
+		ancestors := make([]map[int]bool, len(rows))
+		for k, q := range rows {
+			var p []int
+			covered := map[int]bool{}
+			for j, b := range rows[:k] {
+				if b.session == q.session && b.at < q.at && b.at+max(b.service, 0) <= q.at+1 {
+					p = append(p, j)
+					for a := range ancestors[j] {
+						covered[a] = true
+					}
+				}
+			}
+			ancestors[k] = covered
+			var after []int64
+			last, known := -1, true
+			for _, j := range p {
+				if covered[j] {
+					continue
+				}
+				after = append(after, int64(j))
+				switch e := rows[j].at + max(rows[j].service, 0); {
+				case e > last:
+					last, known = e, rows[j].service >= 0
+				case e == last:
+					known = known && rows[j].service >= 0
+				}
+			}
+			for _, j := range p {
+				covered[j] = true
+			}
+			delay := formats.Int{}
+			if len(after) > 0 && known {
+				delay = formats.Some(int64(max(0, q.at-last)) * 1e9)
+			}
+			if got := reqs[k]; got.Session != q.session || got.AtNS.V != int64(q.at-zero)*1e9 || !slices.Equal(got.After, after) || got.DelayNS != delay {
+				t.Fatalf("of\n%s\nrequest %d = %+v; want session %s, after %v, delay %v", text, k, got, q.session, after, delay)
+			}
+		}
 	}
 }
 

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"slices"
@@ -26,12 +23,12 @@ import (
 
 // convert is `tracegen FORMAT`.
 func convert(c *ucli.Context, f traces.Format) error {
-	o, err := commonOptions(c)
+	o, err := severalOptions(c)
 	if err != nil {
 		return err
 	}
 	// A schedule may take the place of the one it was made from; a trace is kept.
-	if err := pipe.CheckNames(cli.Stdin(c), o.output, o.input); err != nil {
+	if err := pipe.CheckNames(cli.Stdin(c), o.output, o.inputs...); err != nil {
 		return err
 	}
 	read, args, err := readOptions(c, f)
@@ -51,119 +48,67 @@ func convert(c *ucli.Context, f traces.Format) error {
 			return err
 		}
 	}
-	name, err := traceName(o.input, read.Scope)
+	all, err := readTraces(c, o, f, read)
 	if err != nil {
 		return err
 	}
-	in, err := open(c, o, f.Folder)
+	defer all.Close()
+	h, err := all.header(f, c.String("licence"), c.String("url"))
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	in.Name = name
-	trace, err := f.Read(in.Input, read)
-	if err != nil {
-		return err
-	}
-	defer trace.Close()
-	if trace.Undecided {
-		return cli.Usagef("--context: got %q, but no session of this trace leaves it open", read.Context)
-	}
-	if trace.Idle != "" {
-		return cli.Usagef("--%s: has no effect on this trace", trace.Idle)
-	}
-	for _, w := range trace.Warnings {
-		cli.Warnf(cli.Stderr(c), "tracegen", "%s", w)
-	}
-	h := schedule.Header{
-		Build: cli.Build(), Args: append(args, o.plan.Args()...), Block: trace.Block, QuantumNS: trace.QuantumNS,
-		Sources:    []schedule.Source{{Name: name, Format: f.Name, Licence: c.String("licence"), URL: c.String("url")}},
-		Transforms: append(slices.Clip(trace.Transforms), o.plan.Transforms()...),
-	}
+	earlier := h.Transforms
+	h.Build, h.Args = cli.Build(), append(args, o.plan.Args()...)
+	h.Transforms = append(slices.Clip(earlier), o.plan.Transforms()...)
 	sow(o, &h)
-	p, err := plan.New(trace.Next, trace.Transforms, o.plan)
+	p, err := all.pipeline(read.Scope != "", earlier, o)
 	if err != nil {
 		return err
 	}
 	defer p.Close()
-	p.Place, p.Block = in.Place, trace.Block
+	p.Place, p.Block = o.place(), h.Block
 	if c.Bool("describe") {
-		return describe(cli.Stdout(c), f, p, h, trace)
+		return describe(cli.Stdout(c), f, p, h, all[0].trace)
 	}
-	return write(c, o, f.Name+" "+name, p, h, func() schedule.Trailer {
-		return schedule.Trailer{Counts: trace.Counts(), Sources: trace.Sources}
-	})
+	return write(c, o, f.Name+" "+o.what(), p, h, all.trailer)
 }
 
 // transform is `tracegen schedule`.
 func transform(c *ucli.Context) error {
-	o, err := commonOptions(c)
+	o, err := severalOptions(c)
 	if err != nil {
 		return err
 	}
 	if err := checkSeed(c, o); err != nil {
 		return err
 	}
-	in, err := open(c, o, false)
+	if err := pipe.CheckNames(cli.Stdin(c), "", o.inputs...); err != nil { // the output may be an input
+		return err
+	}
+	all, err := readSchedules(c, o)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	place := pipe.Place(o.input)
-	read := schedule.NewReader
-	if c.Bool("reseal") {
-		read = schedule.NewEditedReader
-	}
-	sum := &counted256{Hash: sha256.New()}
-	r, err := read(io.TeeReader(in.R, sum), place)
+	defer all.Close()
+	h, err := all.header(c.Bool("reseal") || len(o.plan.Args()) > 0)
 	if err != nil {
 		return err
 	}
-	h := r.Header()
-	h.Build = cli.Build()
-	changed := len(o.plan.Args()) > 0 || c.Bool("reseal")
-	if changed { // a copy has the sources of what it was copied from
-		h.Sources = append(slices.Clip(h.Sources), schedule.Source{Name: sourceName(o.input), Format: "schedule"})
-	}
-	h.Args = append([]string{"schedule"}, o.plan.Args()...)
-	h.Transforms = append(slices.Clip(h.Transforms), o.plan.Transforms()...)
+	earlier := h.Transforms
+	h.Build, h.Args = cli.Build(), append([]string{"schedule"}, o.plan.Args()...)
+	h.Transforms = append(slices.Clip(earlier), o.plan.Transforms()...)
 	if c.Bool("reseal") {
 		h.Edited = true
 		h.Args = slices.Insert(h.Args, 1, "--reseal")
 	}
 	sow(o, &h)
-	next := plan.FromSchedule(r, place)
-	if o.plan.Caps() {
-		next = plan.SameSpeed(r, place, next)
-	}
-	p, err := plan.New(next, r.Header().Transforms, o.plan)
+	p, err := all.pipeline(earlier, o)
 	if err != nil {
-		return fmt.Errorf("%s: %w", place, err)
+		return fmt.Errorf("%s: %w", o.place(), err)
 	}
 	defer p.Close()
-	p.Place, p.Block = place, h.Block
-	return write(c, o, "schedule "+sourceName(o.input), p, h, func() (end schedule.Trailer) {
-		for _, t := range r.Trailers() {
-			end.Counts = append(end.Counts, t.Counts...)
-			end.Sources = append(end.Sources, t.Sources...)
-		}
-		if changed {
-			end.Sources = append(end.Sources, schedule.SourceDigest{Name: sourceName(o.input), SHA256: hex.EncodeToString(sum.Sum(nil)), Bytes: sum.bytes})
-		}
-		end.Counts = append(end.Counts, schedule.Count{Name: "after_dropped", N: r.Dropped()})
-		return end
-	})
-}
-
-// counted256 hashes and counts what is written to it.
-type counted256 struct {
-	hash.Hash
-	bytes int64
-}
-
-func (c *counted256) Write(p []byte) (int, error) {
-	c.bytes += int64(len(p))
-	return c.Hash.Write(p)
+	p.Place, p.Block = o.place(), h.Block
+	return write(c, o, "schedule "+o.what(), p, h, all.trailer)
 }
 
 // input is a trace or a schedule that is open.
@@ -174,16 +119,16 @@ type input struct {
 
 // open opens the input and looks through its compression. A folder is opened by
 // whoever reads it.
-func open(c *ucli.Context, o common, folder bool) (*input, error) {
+func open(c *ucli.Context, o common, name string, folder bool) (*input, error) {
 	unpack := func(path string) (io.ReadCloser, error) { return unpack(c, o, path) }
-	in := &input{Input: traces.Input{Place: pipe.Place(o.input), Open: unpack}}
-	if st, err := os.Stat(o.input); err == nil && (st.Mode().IsRegular() || st.IsDir()) {
-		in.Path = o.input
+	in := &input{Input: traces.Input{Place: pipe.Place(name), Open: unpack}}
+	if st, err := os.Stat(name); err == nil && (st.Mode().IsRegular() || st.IsDir()) {
+		in.Path = name
 		if folder && st.IsDir() {
 			return in, nil
 		}
 	}
-	r, err := unpack(o.input)
+	r, err := unpack(name)
 	if err != nil {
 		return nil, err
 	}
@@ -247,9 +192,9 @@ func write(c *ucli.Context, o common, what string, p *plan.Pipeline, h schedule.
 	case errors.Is(err, plan.ErrNothing) && o.plan.Window != nil && len(o.plan.Transforms()) == 1:
 		return fmt.Errorf("--window: got %q, in which no request starts", o.plan.Window)
 	case errors.Is(err, plan.ErrNothing) && len(o.plan.Transforms()) > 0:
-		return fmt.Errorf("%s: %w after %s", pipe.Place(o.input), err, strings.Join(o.plan.Args(), " "))
+		return fmt.Errorf("%s: %w after %s", o.place(), err, strings.Join(o.plan.Args(), " "))
 	case errors.Is(err, plan.ErrNothing):
-		return fmt.Errorf("%s: %w", pipe.Place(o.input), err)
+		return fmt.Errorf("%s: %w", o.place(), err)
 	case err != nil && w != nil && errors.Is(err, context.Cause(ctx)):
 		t := end()
 		t.Status = schedule.Interrupted

@@ -136,7 +136,7 @@ func analyzeInput(c *ucli.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	in, err := open(c, o.common, true)
+	in, err := open(c, o.common, o.input, true)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,9 @@ import (
 
 // onlyDescribe refuses flags that --describe leaves without effect.
 func onlyDescribe(c *ucli.Context, o common) error {
+	if n := len(o.inputs); n > 1 {
+		return cli.Usagef("--describe: got %d inputs, want one", n)
+	}
 	for _, name := range []string{"output", "force", "quiet"} {
 		if c.IsSet(name) {
 			return cli.Usagef("--%s: has no effect beside --describe, which writes no schedule", name)

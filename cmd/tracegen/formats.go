@@ -123,7 +123,7 @@ func formatCommand(f traces.Format) *ucli.Command {
 	return &ucli.Command{
 		Name:        f.Name,
 		Usage:       f.Usage,
-		UsageText:   "tracegen " + f.Name + " [flags] [TRACE]",
+		UsageText:   "tracegen " + f.Name + " [flags] [TRACE…]",
 		Description: f.Text + "\n\n" + cli.ExitText,
 		Flags:       append(append(flags, transformFlags()...), cli.Flags("output", "force", "quiet", "timeout", "seed")...),
 		Action:      func(c *ucli.Context) error { return convert(c, f) },

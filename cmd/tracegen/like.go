@@ -17,8 +17,7 @@ import (
 // fit reads what the workload is to be like, a trace of any format or a schedule, and
 // fits a description to it.
 func (w *synthetic) fit(c *ucli.Context, o common, path string) error {
-	o.input = path
-	in, err := open(c, o, true)
+	in, err := open(c, o, path, true)
 	if err != nil {
 		return err
 	}

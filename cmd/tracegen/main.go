@@ -36,7 +36,7 @@ func app() *ucli.App {
 	return &ucli.App{
 		Name:  "tracegen",
 		Usage: "make a schedule from a trace",
-		UsageText: `tracegen [FORMAT] [flags] [TRACE]
+		UsageText: `tracegen [FORMAT] [flags] [TRACE…]
 tracegen schedule [flags] [SCHEDULE]
 tracegen synth [flags] [WORKLOAD.yaml]
 tracegen analyze [flags] [TRACE or SCHEDULE]
@@ -69,13 +69,14 @@ func scheduleCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:      "schedule",
 		Usage:     "from a schedule: transform it, join several, seal it after an edit",
-		UsageText: `tracegen schedule [flags] [SCHEDULE]`,
+		UsageText: `tracegen schedule [flags] [SCHEDULE…]`,
 		Description: `Several schedules in a row, as cat makes them, become one that plays them one
-after the other. Lines that a person has edited no longer match their trailer,
+after the other; several files are merged by time. Lines that a person has edited no longer match their trailer,
 and replay refuses them: --reseal checks the lines, numbers them again and writes
 a trailer that fits; the header then says that the schedule was edited.
 
   tracegen schedule day.sched.zst --window 10m:20m --speed 2 -o part.sched.zst
+  tracegen schedule chat.sched.zst code.sched.zst --sample 0.1 -o mixed.sched.zst
   tracegen schedule --reseal edited.jsonl -o edited.sched.zst
 
 ` + cli.ExitText,

@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,7 +16,8 @@ import (
 
 // common is what all commands take from the command line.
 type common struct {
-	input   string
+	input   string // the first one
+	inputs  []string
 	output  string
 	force   bool
 	quiet   bool
@@ -23,17 +25,42 @@ type common struct {
 	plan    plan.Options
 }
 
-func commonOptions(c *ucli.Context) (o common, err error) {
+// commonOptions are those of a command with one input.
+func commonOptions(c *ucli.Context) (common, error) {
 	if c.NArg() > 1 {
-		return o, cli.WithHint(cli.Usagef("got %d inputs, want one: %q", c.NArg(), c.Args().Slice()),
-			"convert each by itself with the same --scope and join them with cat")
+		return common{}, cli.Usagef("got %d inputs, want one: %q", c.NArg(), c.Args().Slice())
 	}
-	o = common{input: c.Args().First(), output: c.String("output"), force: c.Bool("force"), quiet: c.Bool("quiet"), timeout: c.Duration("timeout")}
-	if err := pipe.CheckTimeout(o.timeout, c.IsSet("timeout"), o.input, o.output); err != nil {
+	return severalOptions(c)
+}
+
+// severalOptions are those of a command that joins its inputs.
+func severalOptions(c *ucli.Context) (o common, err error) {
+	o = common{input: c.Args().First(), inputs: c.Args().Slice(), output: c.String("output"), force: c.Bool("force"), quiet: c.Bool("quiet"), timeout: c.Duration("timeout")}
+	if len(o.inputs) == 0 {
+		o.inputs = []string{""}
+	}
+	if err := pipe.CheckTimeout(o.timeout, c.IsSet("timeout"), append(slices.Clone(o.inputs), o.output)...); err != nil {
 		return o, err
 	}
 	o.plan, err = readTransforms(c)
 	return o, err
+}
+
+// place names the inputs in errors that concern all of them.
+func (o common) place() string {
+	place := pipe.Place(o.input)
+	if n := len(o.inputs) - 1; n > 0 {
+		place += " and " + itoa(int64(n)) + " more"
+	}
+	return place
+}
+
+// what names the inputs in the summary.
+func (o common) what() string {
+	if n := len(o.inputs); n > 1 {
+		return itoa(int64(n)) + " inputs"
+	}
+	return sourceName(o.input)
 }
 
 // checkText refuses a text that a schedule cannot hold.

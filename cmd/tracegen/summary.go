@@ -79,6 +79,7 @@ var phrases = map[string]struct{ before, noun, after string }{
 	"window_dropped":            {"", "request", " outside the window"},
 	"window_sessions_cut":       {"", "session", " cut by the window"},
 	"after_dropped":             {"dropped ", "wait", " for requests that are gone"},
+	"merge_renamed":             {"renamed ", "session", " of later inputs"},
 	"spread_moved":              {"spread ", "session", " over the step to the next instant"},
 	"sample_dropped":            {"", "request", " in sessions not sampled"},
 	"sample_sessions":           {"left out ", "session", " by --sample"},

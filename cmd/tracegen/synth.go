@@ -301,7 +301,7 @@ func flagWorkload(c *ucli.Context) (*synth.Spec, error) {
 
 // readText reads a description, compressed or not.
 func readText(c *ucli.Context, o common) ([]byte, error) {
-	in, err := open(c, o, false)
+	in, err := open(c, o, o.input, false)
 	if err != nil {
 		return nil, err
 	}

@@ -75,6 +75,10 @@ func speedsOf(ts []schedule.Transform) (speeds []Ratio, _ error) {
 		if t.Name != "speed" {
 			continue
 		}
+		if n := t.Params["input"]; n != "" {
+			return nil, &formats.SyntaxError{Place: "header", What: "schedule.transforms", Got: "a speed-up of input " + n + " alone", Want: "one speed for all inputs of a merge",
+				Help: "shorten the silences of each by itself, and merge what comes out"}
+		}
 		r, err := ParseRatio(t.Params["factor"])
 		if err != nil {
 			return nil, &formats.SyntaxError{Place: "header", What: "schedule.transforms.params.factor", Got: t.Params["factor"], Want: "a decimal number above 0"}

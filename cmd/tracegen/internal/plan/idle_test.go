@@ -120,8 +120,10 @@ func TestIdleCapKnowsEarlierSpeed(t *testing.T) {
 	if err != nil || r.AtNS.V != 14*sec || r.DelayNS.V != 4*sec {
 		t.Errorf("second request = %+v, %v; want at 14 s, 4 s after the first ended", r, err)
 	}
-	if _, err := New(nil, []schedule.Transform{{Name: "speed"}}, Options{}); err == nil {
-		t.Error("a header with a speed-up of no factor passes")
+	for _, params := range []map[string]string{nil, {"factor": "2", "input": "1"}} {
+		if _, err := New(nil, []schedule.Transform{{Name: "speed", Params: params}}, Options{GapCap: formats.Some(1)}); err == nil {
+			t.Errorf("a header with a speed-up %v passes", params)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	"hydrant/formats"
 	"hydrant/formats/schedule"
@@ -38,11 +39,28 @@ type Pipeline struct {
 
 // New puts the transforms behind a source. earlier are those that its header logs.
 func New(next func() (*schedule.Request, error), earlier []schedule.Transform, o Options) (*Pipeline, error) {
+	return newPipeline(func(p *Pipeline) step { return p.until(next) }, earlier, o)
+}
+
+// NewMerged joins several sources by time and puts the transforms behind them. shared
+// tells that block ids of one scope mean the same text in all of them.
+func NewMerged(parts []Part, shared bool, earlier []schedule.Transform, o Options) (*Pipeline, error) {
+	return newPipeline(func(p *Pipeline) step {
+		for i := range parts {
+			parts[i] = p.until(parts[i])
+		}
+		return p.merge(parts, shared)
+	}, earlier, o)
+}
+
+func newPipeline(source func(*Pipeline) step, earlier []schedule.Transform, o Options) (*Pipeline, error) {
 	p := &Pipeline{zero: o.Zero, counts: map[string]int64{}, ctx: context.Background()}
-	p.next = p.until(next)
-	var err error
-	if p.speeds, err = speedsOf(earlier); err != nil {
-		return nil, err
+	p.next = source(p)
+	if o.Caps() {
+		var err error
+		if p.speeds, err = speedsOf(earlier); err != nil {
+			return nil, err
+		}
 	}
 	for _, t := range o.list() {
 		if t.apply != nil {
@@ -50,6 +68,11 @@ func New(next func() (*schedule.Request, error), earlier []schedule.Transform, o
 		}
 	}
 	return p, nil
+}
+
+// Merged is how a header logs that so many inputs were joined.
+func Merged(inputs int) schedule.Transform {
+	return schedule.Transform{Name: "merge", Params: map[string]string{"inputs": strconv.Itoa(inputs)}}
 }
 
 // until is next while there is no interruption: a transform may read all requests

@@ -46,7 +46,7 @@ func FromSchedule(r *schedule.Reader, place string) func() (*schedule.Request, e
 // first. One without ids goes with all.
 func sameBlock(place string, h, first schedule.Header) error {
 	if b := h.Block; b != nil && (first.Block == nil || *b != *first.Block) {
-		return &formats.SyntaxError{Place: place, What: "block", Got: printBlock(b), Want: printBlock(first.Block) + " as in the first one"}
+		return &formats.SyntaxError{Place: place, What: "block", Got: PrintBlock(b), Want: PrintBlock(first.Block) + " as in the first one"}
 	}
 	return nil
 }
@@ -78,7 +78,8 @@ func SameSpeed(r *schedule.Reader, place string, next func() (*schedule.Request,
 	}
 }
 
-func printBlock(b *schedule.Block) string {
+// PrintBlock prints how block ids map to tokens, for errors.
+func PrintBlock(b *schedule.Block) string {
 	if b == nil {
 		return "no blocks"
 	}

@@ -149,7 +149,7 @@ func analyzeInput(c *ucli.Context) (err error) {
 	if w.block == nil {
 		for _, name := range []string{"block-sizes", "cache-tokens"} {
 			if c.IsSet(name) {
-				return cli.Usagef("--%s: has no effect: the %s has no block ids", name, w.format)
+				return cli.Usagef("--%s: has no effect: this input (%s) has no block ids", name, w.format)
 			}
 		}
 	}

@@ -41,11 +41,11 @@ tracegen schedule [flags] [SCHEDULE]
 tracegen synth [flags] [WORKLOAD.yaml]
 tracegen analyze [flags] [TRACE or SCHEDULE]
 tracegen check [flags] SCHEDULE [SOURCE]`,
-		Description: `Reads a trace (a path, - or nothing for standard input; zstd and gzip are seen
-by content, and so is the format where FORMAT is left out) and writes a schedule: JSON Lines in zstd, one line per request, with
-a trailer that proves it whole. The same input, flags and build give the same
-bytes. A trace is checked to its end before the first line goes out. A summary goes
-to standard error.
+		Description: `Reads a trace and writes a schedule: JSON Lines in zstd, one line per request, with
+a trailer that proves it whole. TRACE is a path, or - or nothing for standard
+input. zstd and gzip are seen by content, and so is the format where FORMAT is left
+out. The same input, flags and build give the same bytes. A trace is checked to its
+end before the first line goes out. A summary goes to standard error.
 
   tracegen mooncake trace.jsonl --window 10m:20m -o ten.sched.zst
   tracegen mooncake trace.jsonl --speed 10 | replay --sim default | reduce

@@ -31,6 +31,7 @@ type Options struct {
 
 	Tables        string // folder of the tables that a trace needs; "" for the one where it lies
 	SessionColumn string // the column that names the session; "" for the format's own
+	SessionKey    string // the key or attribute that names the session; "" for the format's own
 	KVHints       bool   // send the recorded block ids with the requests
 }
 
@@ -69,6 +70,8 @@ var Formats = []Format{
 	mooncakeFormat,
 	wekaFormat,
 	basetenFormat,
+	openaiFormat,
+	otelFormat,
 }
 
 // Sniff returns the format of a trace that begins with head, or of a folder that holds

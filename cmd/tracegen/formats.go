@@ -86,12 +86,25 @@ var options = map[string]option{
 		},
 	},
 	"kv-hints": boolean("kv-hints", "send the recorded block ids as hash_ids and block_size; strict servers answer 400", func(o *traces.Options) *bool { return &o.KVHints }),
+	"session-key": {
+		func(traces.Format) ucli.Flag {
+			return &ucli.StringFlag{Name: "session-key", Category: categoryTrace, Usage: "the session is what key or attribute `NAME` says", DefaultText: "as the format has it"}
+		},
+		func(c *ucli.Context, _ traces.Format, o *traces.Options) (string, error) {
+			if o.SessionKey = c.String("session-key"); o.SessionKey == "" {
+				return "", cli.Usagef("--session-key: got \"\", want the name of a key")
+			}
+			return o.SessionKey, checkText("session-key", o.SessionKey)
+		},
+	},
 	"session-column": {
 		func(traces.Format) ucli.Flag {
 			return &ucli.StringFlag{Name: "session-column", Category: categoryTrace, Usage: "the session is what column `NAME` says", DefaultText: "provided_session_id, else poor_man_session_id"}
 		},
 		func(c *ucli.Context, _ traces.Format, o *traces.Options) (string, error) {
-			o.SessionColumn = c.String("session-column")
+			if o.SessionColumn = c.String("session-column"); o.SessionColumn == "" {
+				return "", cli.Usagef("--session-column: got \"\", want the name of a column")
+			}
 			return o.SessionColumn, checkText("session-column", o.SessionColumn)
 		},
 	},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -66,6 +67,9 @@ type analyzeOptions struct {
 
 func readAnalyzeOptions(c *ucli.Context) (o analyzeOptions, err error) {
 	if o.common, err = commonOptions(c); err != nil {
+		if c.NArg() > 1 {
+			err = cli.WithHint(err, "tracegen merges several: tracegen FORMAT A B | tracegen analyze")
+		}
 		return o, err
 	}
 	if err := pipe.CheckNames(cli.Stdin(c), o.output, o.input); err != nil {
@@ -86,7 +90,7 @@ func readAnalyzeOptions(c *ucli.Context) (o analyzeOptions, err error) {
 		if err := pipe.CheckNames(cli.Stdin(c), o.plot, o.input); err != nil {
 			return o, cli.Usagef("--plot: got %q, which is the input", o.plot)
 		}
-		if o.plot == o.output {
+		if filepath.Clean(o.plot) == filepath.Clean(o.output) {
 			return o, cli.Usagef("--plot and --output: got %q for both, want two names", o.plot)
 		}
 		o.figures.Curve = true
@@ -158,35 +162,37 @@ func analyzeInput(c *ucli.Context) (err error) {
 		return err
 	}
 	report.Build, report.Input = cli.Build(), analyze.Source{Name: w.name, Format: w.format}
-	if o.plot != "" {
-		if err := draw(c, report, o.plot); err != nil {
-			return err
-		}
-	}
+	return o.write(c, report)
+}
+
+// write writes the drawing and the figures: both, or neither.
+func (o analyzeOptions) write(c *ucli.Context, report *analyze.Report) error {
 	out, err := pipe.Create(cli.Context(c), o.output, cli.Stdout(c), pipe.Options{Timeout: o.timeout})
 	if err != nil {
 		return err
 	}
-	if o.table {
-		err = analyze.Table(out, &report.Figures)
-	} else {
-		err = analyze.Document.Write(out, &report.Figures)
+	if o.plot == "" {
+		return out.Finish(o.figuresTo(out, report))
 	}
-	return out.Finish(err)
+	drawing, err := pipe.Create(cli.Context(c), o.plot, nil, pipe.Options{})
+	if err != nil {
+		return out.Finish(err)
+	}
+	draw := report.HTML
+	if strings.HasSuffix(o.plot, ".svg") {
+		draw = report.SVG
+	}
+	if err = draw(drawing); err == nil {
+		err = o.figuresTo(out, report)
+	}
+	return drawing.Finish(out.Finish(err))
 }
 
-// draw writes the charts into a file.
-func draw(c *ucli.Context, report *analyze.Report, name string) error {
-	out, err := pipe.Create(cli.Context(c), name, nil, pipe.Options{})
-	if err != nil {
-		return err
+func (o analyzeOptions) figuresTo(out io.Writer, report *analyze.Report) error {
+	if o.table {
+		return analyze.Table(out, &report.Figures)
 	}
-	if strings.HasSuffix(name, ".svg") {
-		err = report.SVG(out)
-	} else {
-		err = report.HTML(out)
-	}
-	return out.Finish(err)
+	return analyze.Document.Write(out, &report.Figures)
 }
 
 // workload is what is analyzed: a trace of any format, or a schedule.

@@ -278,3 +278,32 @@ func TestArrivalsOfConversation(t *testing.T) {
 		t.Errorf("--rate 10: request 10 at %d, the last at %d; want 1 s and 601 s", reqs[10].AtNS.V, reqs[6010].AtNS.V)
 	}
 }
+
+func TestCapOracles(t *testing.T) {
+	azure := fixture.Shared(t, "data/azure/AzureLLMInferenceTrace_code.csv.zst")
+	for _, tt := range []struct {
+		most       string
+		cuts, last int64
+	}{{"10s", 45, 1_508_503_092_000}, {"30s", 25, 2_185_921_856_000}} {
+		_, end := requests(t, made(t, "azure", azure, "--gap-cap", tt.most))
+		if count(end, "gap_cap_cuts") != tt.cuts || end.SpanNS != tt.last || end.Requests != 8819 {
+			t.Errorf("--gap-cap %s: %+v; want %d cuts, the last at %d", tt.most, end, tt.cuts, tt.last)
+		}
+	}
+	for _, tt := range []struct {
+		trace             string
+		cuts, last, waits int64 // ms
+	}{
+		{"0003", 88, 13_680_900, 9_278_620}, {"0004", 56, 6_604_830, 5_214_250}, {"0277", 3, 809_240, 564_995}, {"0295", 48, 11_699_592, 8_050_341},
+	} {
+		path := fixture.Shared(t, "data/weka/trace_"+tt.trace+".json.zst")
+		reqs, end := requests(t, made(t, "weka", path, "--think-cap", "60s"))
+		var last, waits int64
+		for _, r := range reqs {
+			last, waits = max(last, r.AtNS.V), waits+r.DelayNS.V
+		}
+		if count(end, "think_cap_cuts") != tt.cuts || last != tt.last*1e6 || waits != tt.waits*1e6 {
+			t.Errorf("--think-cap 60s of %s: %d cuts, last %d, waits %d; want %+v", tt.trace, count(end, "think_cap_cuts"), last, waits, tt)
+		}
+	}
+}

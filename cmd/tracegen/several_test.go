@@ -117,3 +117,30 @@ func TestMergedSchedules(t *testing.T) {
 		t.Errorf("a cap on a merge of different speeds: status %d, %s", code, stderr.String())
 	}
 }
+
+// Files named one by one are the folder that holds them.
+func TestMergedFilesAreTheFolder(t *testing.T) {
+	dir := t.TempDir()
+	args := []string{"weka"}
+	for _, name := range []string{"trace_0003", "trace_0010", "trace_0277", "trace_0300"} {
+		path := fixture.Shared(t, "data/weka/"+name+".json.zst")
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(path)), b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, path)
+	}
+	folder, _ := requests(t, made(t, "weka", dir))
+	files, _ := requests(t, made(t, args...))
+	if len(folder) != 774 || len(files) != len(folder) {
+		t.Fatalf("%d and %d requests; want 774", len(folder), len(files))
+	}
+	for i, r := range files {
+		if got, want := schedule.AppendRequest(nil, r), schedule.AppendRequest(nil, folder[i]); !bytes.Equal(got, want) {
+			t.Fatalf("request %d of the files\n%s\nwant\n%s", i, got, want)
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"hydrant/formats"
 	"hydrant/formats/jsonl"
 	"hydrant/formats/schedule"
+	"hydrant/internal/spill"
 )
 
 // bailianBlock is the block size of the published traces. A row does not say it.
@@ -45,10 +46,10 @@ func Bailian(f Input, o Options) (*Trace, error) {
 		o.Scope = "bailian/" + stem(f.Name)
 	}
 	in := newIntake(f.Place, o.Strict)
-	b := &bailian{intake: in, o: o, rows: newSorter(), ids: newBlockIDs(o.BlockSize)}
+	b := &bailian{intake: in, o: o, rows: spill.NewSorter(), ids: newBlockIDs(o.BlockSize)}
 	t, err := b.read(f)
 	if err != nil {
-		b.rows.close()
+		b.rows.Close()
 		return nil, err
 	}
 	return t, nil
@@ -59,7 +60,7 @@ type bailian struct {
 	*intake
 	o     Options
 	keys  members
-	rows  *sorter // records: the index of the chat, then the request
+	rows  *spill.Sorter // records: the index of the chat, then the request
 	ids   *blockIDs
 	chats family
 	buf   []byte
@@ -82,11 +83,11 @@ func (b *bailian) read(f Input) (*Trace, error) {
 		return nil, b.syntax(&jsonl.Fault{What: "parent_chat_id", Got: fmt.Sprintf("chat %d, which descends from itself", loop.id), Want: "parents that lead to a first chat"})
 	}
 	b.count("orphan_turns", orphans)
-	get, err := b.rows.sorted()
+	get, err := b.rows.Sorted()
 	if err != nil {
 		return nil, err
 	}
-	return b.trace(bailianQuantum, &schedule.Block{Tokens: b.o.BlockSize, Last: schedule.Partial}, b.requests(get), b.rows.close), nil
+	return b.trace(bailianQuantum, &schedule.Block{Tokens: b.o.BlockSize, Last: schedule.Partial}, b.requests(get), b.rows.Close), nil
 }
 
 var bailianKeys = []string{"chat_id", "parent_chat_id", "timestamp", "input_length", "output_length", "turn"}
@@ -156,7 +157,7 @@ func (b *bailian) row(line []byte) (*jsonl.Fault, error) {
 		r.Blocks = &schedule.Blocks{Scope: b.o.Scope, Add: runs}
 	}
 	b.buf = b.packed.append(binary.LittleEndian.AppendUint64(b.buf[:0], uint64(index)), &r)
-	return nil, b.rows.add(c.at, b.buf)
+	return nil, b.rows.Add(c.at, b.buf)
 }
 
 // decode returns a stored request, valid until the next call, and the index of its chat.
@@ -170,7 +171,7 @@ func (b *bailian) decode(rec []byte) (*schedule.Request, int, error) {
 
 // stored yields the requests before they are sorted out.
 func (b *bailian) stored() (func() (*schedule.Request, error), error) {
-	get, err := b.rows.sorted()
+	get, err := b.rows.Sorted()
 	return func() (*schedule.Request, error) {
 		rec, err := get()
 		if err != nil {

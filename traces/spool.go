@@ -21,7 +21,10 @@ type spooled struct {
 	len int
 }
 
-func newSpool() *spool { return &spool{limit: sorterMemory} }
+// spoolMemory is how many bytes of parts wait in memory.
+const spoolMemory = 1 << 20
+
+func newSpool() *spool { return &spool{limit: spoolMemory} }
 
 // add copies a part, whose number is the count of those before it.
 func (s *spool) add(b []byte) error {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"hydrant/formats/schedule"
+	"hydrant/internal/spill"
 )
 
 // store holds the requests of a trace until it has been read to its end, in a sorter.
@@ -15,7 +16,7 @@ import (
 // schedule. Memory is that of the sorter, a hundred bytes for each named session, and
 // 16 bytes for each request that came out of a session that is still open.
 type store struct {
-	rows     *sorter
+	rows     *spill.Sorter
 	sessions map[string]*stored // named ones
 	in       *intake
 	buf      []byte
@@ -29,7 +30,7 @@ type stored struct {
 }
 
 func newStore(in *intake) *store {
-	return &store{rows: newSorter(), sessions: map[string]*stored{}, in: in}
+	return &store{rows: spill.NewSorter(), sessions: map[string]*stored{}, in: in}
 }
 
 // Kinds of record.
@@ -59,11 +60,11 @@ func (s *store) single(key, row int64, r *schedule.Request) error {
 
 func (s *store) put(kind byte, key int64, r *schedule.Request) error {
 	s.buf = s.packed.append(append(s.buf[:0], kind), r)
-	return s.rows.add(key, s.buf)
+	return s.rows.Add(key, s.buf)
 }
 
 // close gives back memory and the temporary file.
-func (s *store) close() error { return s.rows.close() }
+func (s *store) close() error { return s.rows.Close() }
 
 // decode returns a stored request, valid until the next call.
 func (s *store) decode(b []byte) (*schedule.Request, error) {
@@ -80,7 +81,7 @@ func (s *store) decode(b []byte) (*schedule.Request, error) {
 // unsorted returns a function that yields the requests as they were stored, for an
 // error that has to name one of them. No add may follow.
 func (s *store) unsorted() (func() (*schedule.Request, error), error) {
-	get, err := s.rows.sorted()
+	get, err := s.rows.Sorted()
 	return func() (*schedule.Request, error) {
 		b, err := get()
 		if err != nil {
@@ -93,7 +94,7 @@ func (s *store) unsorted() (func() (*schedule.Request, error), error) {
 // requests returns a function that yields the requests in order, each valid until the
 // next call, io.EOF at the end. No add may follow.
 func (s *store) requests() (func() (*schedule.Request, error), error) {
-	get, err := s.rows.sorted()
+	get, err := s.rows.Sorted()
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"hydrant/formats/schedule"
+	"hydrant/internal/spill"
 )
 
 // tieOrder puts requests of one instant in the order of a rank, whatever their number,
@@ -16,7 +17,7 @@ type tieOrder struct {
 	at        int64  // its time
 	aheadRank int64  // its rank
 	end       bool   // there is none after it
-	rows      *sorter
+	rows      *spill.Sorter
 	drain     func() ([]byte, error)
 	parser    schedule.Parser
 	buf       []byte // the request in hand
@@ -70,15 +71,15 @@ func (t *tieOrder) next() (*schedule.Request, error) {
 	if len(t.ahead) == 0 || t.at != at {
 		return t.parse(t.buf)
 	}
-	t.rows = newSorter()
-	err := t.rows.add(rank, t.buf)
+	t.rows = spill.NewSorter()
+	err := t.rows.Add(rank, t.buf)
 	for err == nil && len(t.ahead) > 0 && t.at == at {
-		if err = t.rows.add(t.aheadRank, t.ahead); err == nil {
+		if err = t.rows.Add(t.aheadRank, t.ahead); err == nil {
 			err = t.read()
 		}
 	}
 	if err == nil {
-		t.drain, err = t.rows.sorted()
+		t.drain, err = t.rows.Sorted()
 	}
 	if err != nil {
 		return nil, err
@@ -101,5 +102,5 @@ func (t *tieOrder) close() error {
 	}
 	s := t.rows
 	t.rows, t.drain = nil, nil
-	return s.close()
+	return s.Close()
 }

@@ -1,11 +1,11 @@
 package fold
 
 // cache compares what the plan could reuse with what the server says it did.
-func (f *fold) cache() {
+func (f *fold) cache() view {
 	var planned, plannedIn, plannedRows int64
 	var cached, in, rows, o, covered int64
 	var all, allCached, allIn, allPlanned, allExpected, excessRows, excess, excessIn int64
-	f.each(func(r *rec) {
+	return view{func(r *rec) {
 		if !r.inWindow {
 			return
 		}
@@ -41,14 +41,15 @@ func (f *fold) cache() {
 			allExpected += r.expected
 			allPlanned += r.plannedIn
 		}
-	})
-	s := f.sheet
-	const noBlocks, silent = "the plan has no block ids", "the server does not report cached tokens"
-	s.set("cache_planned", share(planned, plannedIn), plannedRows, noBlocks)
-	s.set("cache_reported", share(cached, in), rows, silent)
-	s.set("cache_coverage", share(covered, o), o, noOK)
-	s.set("cache_gap", share(allCached, allIn)-share(allExpected, allPlanned), all, "no row has both sides")
-	s.set("cache_excess", share(excess, excessIn), excessRows, "no row has both sides")
-	s.none("cache_server", "no counters of the server")
-	s.none("server_gap", "no counters of the server")
+	}, func() {
+		s := f.sheet
+		const noBlocks, silent = "the plan has no block ids", "the server does not report cached tokens"
+		s.set("cache_planned", share(planned, plannedIn), plannedRows, noBlocks)
+		s.set("cache_reported", share(cached, in), rows, silent)
+		s.set("cache_coverage", share(covered, o), o, noOK)
+		s.set("cache_gap", share(allCached, allIn)-share(allExpected, allPlanned), all, "no row has both sides")
+		s.set("cache_excess", share(excess, excessIn), excessRows, "no row has both sides")
+		s.none("cache_server", "no counters of the server")
+		s.none("server_gap", "no counters of the server")
+	}}
 }

@@ -17,34 +17,25 @@ func (f *fold) compute(ctx context.Context) error {
 	if err := f.findLoad(); err != nil {
 		return err
 	}
-	if err := f.tokensBySecond(); err != nil {
-		return err
-	}
 	if err := f.findWindow(); err != nil {
 		return err
 	}
 	if err := f.group(); err != nil {
 		return err
 	}
-	flow, err := f.flow()
-	if err != nil {
+	flow := f.newFlow()
+	if err := f.chunks.each(func(c *chunks) error { f.chunked(flow, c); return nil }); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	f.sheet.lowerBound = !f.stamped()
-	f.integrity()
-	f.plannedSums()
-	f.tokens()
-	f.delivered()
-	f.rates(flow)
-	f.goodput()
-	f.concurrency(flow)
-	f.perWorker = f.clientEvidence()
-	f.observed(flow)
-	f.steadiness(flow)
-	f.cache()
+	f.look(f.outcomes(), f.listless(flow), f.plannedSums(), f.integrity(), f.counts(), f.countGap(), f.tokens(), f.delivered(), f.disorderOfTurns(),
+		f.rates(flow), f.goodput(), f.concurrency(flow), f.rowsByWorker(), f.connections(), f.clientShares(), f.observed(flow), f.backlog(), f.halves(flow), f.censored(), f.cache(),
+		f.sliceSeries())
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if err := f.flowMetrics(flow); err != nil {
 		return err
 	}
@@ -54,17 +45,33 @@ func (f *fold) compute(ctx context.Context) error {
 		return err
 	}
 	f.loadSeries()
-	f.sliceSeries()
 	f.windowSeries(flow.batches)
 	f.clientTimeline()
 	f.status()
 	return nil
 }
 
-// stamped says whether any first token of the window has a kernel stamp.
-func (f *fold) stamped() (yes bool) {
-	f.each(func(r *rec) { yes = yes || r.inWindow && r.firstKernel != null })
-	return yes
+// view is what looks at every row in order, and what it does once it has seen them all.
+// Either may be missing.
+type view struct {
+	see  func(r *rec)
+	done func()
+}
+
+// look shows all rows to the views, in one pass.
+func (f *fold) look(views ...view) {
+	f.each(func(r *rec) {
+		for i := range views {
+			if see := views[i].see; see != nil {
+				see(r)
+			}
+		}
+	})
+	for _, v := range views {
+		if v.done != nil {
+			v.done()
+		}
+	}
 }
 
 // status notes what a reader of the numbers must know about the run as a whole.
@@ -81,11 +88,6 @@ func (f *fold) status() {
 			f.note("the client was slowed down on purpose")
 		}
 	}
-	f.each(func(r *rec) {
-		if r.u() == null {
-			f.untimed++
-		}
-	})
 	if f.untimed > 0 {
 		text := "1 request has no planned time and belongs to no window"
 		if f.untimed > 1 {
@@ -142,9 +144,8 @@ func (f *fold) summary() (*summary.Summary, error) {
 		s.Parts = append(s.Parts, summary.Part{Header: p.raw, End: summary.PartEnd{Status: p.end.Status, Planned: p.end.Planned,
 			RequestsRows: p.end.RequestsRows, ClientRows: p.end.ClientRows, SHA256: p.end.SHA256, Detail: detail}})
 	}
-	all, in := f.outcomes()
 	for i, name := range run.Outcomes {
-		s.Outcomes = append(s.Outcomes, summary.Outcome{Name: name, N: all[i], InWindow: in[i]})
+		s.Outcomes = append(s.Outcomes, summary.Outcome{Name: name, N: f.all[i], InWindow: f.in[i]})
 	}
 	sortMetrics(s.Metrics)
 	if f.cut {

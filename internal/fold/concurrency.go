@@ -12,6 +12,7 @@ import (
 // level is a count over the window that rises at some instants and falls at others.
 type level struct {
 	up, down []int64
+	scratch  []int64 // to sort them
 	rows     int64
 }
 
@@ -28,8 +29,8 @@ func (l *level) add(from, to, a, b int64) {
 
 // shares returns the time spent at each count, in ns, from 0 up.
 func (l *level) shares(from, to int64) []int64 {
-	slices.Sort(l.up)
-	slices.Sort(l.down)
+	l.scratch = stats.Sort(l.up, l.scratch)
+	l.scratch = stats.Sort(l.down, l.scratch)
 	share := make([]int64, 1)
 	at, n, i, j := from, 0, 0, 0
 	spend := func(t int64) {
@@ -101,15 +102,15 @@ func (l *level) metric(m *summary.Metric, from, to int64) {
 }
 
 // concurrency computes the counts over time.
-func (f *fold) concurrency(w *flow) {
+func (f *fold) concurrency(w *flow) view {
 	from, to := f.window.FromNS, f.window.ToNS
-	levels := map[string]*level{}
-	for _, id := range []string{"in_flight", "wire_in_flight", "prefilling", "decoding", "waiting_client", "sessions_open"} {
-		levels[id] = &level{}
+	var inFlight, wire, prefilling, decoding, waiting, sessions level
+	for _, l := range [...]*level{&inFlight, &wire, &prefilling, &decoding, &waiting} {
+		l.up, l.down = make([]int64, 0, f.rows.n), make([]int64, 0, f.rows.n)
 	}
-	add := func(id string, a, b int64) {
+	add := func(l *level, a, b int64) {
 		if a != null && b != null {
-			levels[id].add(from, to, a, b)
+			l.add(from, to, a, b)
 		}
 	}
 	type stretch struct{ from, to int64 }
@@ -117,36 +118,53 @@ func (f *fold) concurrency(w *flow) {
 	for i := range open {
 		open[i] = stretch{miss, null}
 	}
-	f.each(func(r *rec) {
+	return view{func(r *rec) {
 		if a, b, ok := r.flight(); ok {
-			add("in_flight", a, b)
+			add(&inFlight, a, b)
 			s := &open[r.session]
 			s.from, s.to = min(s.from, a), max(s.to, b)
 		}
-		add("wire_in_flight", r.wrote, r.lastArrival())
-		add("prefilling", r.wrote, r.firstArrival())
-		add("decoding", r.firstArrival(), r.lastArrival())
-		add("waiting_client", r.due, r.asked)
-	})
-	for i, s := range open {
-		if f.text.all[i] != "" && s.from != miss {
-			add("sessions_open", s.from, s.to)
+		first, last := r.firstArrival(), r.lastArrival()
+		add(&wire, r.wrote, last)
+		add(&prefilling, r.wrote, first)
+		add(&decoding, first, last)
+		add(&waiting, r.due, r.asked)
+	}, func() {
+		for i, s := range open {
+			if f.text.all[i] != "" && s.from != miss {
+				add(&sessions, s.from, s.to)
+			}
 		}
+		for _, x := range [...]struct {
+			id string
+			l  *level
+		}{{"in_flight", &inFlight}, {"wire_in_flight", &wire}, {"prefilling", &prefilling}, {"decoding", &decoding}, {"waiting_client", &waiting}, {"sessions_open", &sessions}} {
+			m := gathering(x.id)
+			x.l.scratch = f.scratch
+			x.l.metric(&m, from, to)
+			f.scratch, *x.l = x.l.scratch, level{}
+			f.metrics = append(f.metrics, m)
+			if x.l == &inFlight {
+				f.concurrent(&m)
+			}
+		}
+		f.tokensInFlight(w)
+	}}
+}
+
+// concurrent sets the scalars of in_flight.
+func (f *fold) concurrent(m *summary.Metric) {
+	if m.Mean == nil {
+		f.sheet.noneOf("the window is empty", "effective_concurrency", "in_flight_peak")
+		return
 	}
-	for id, l := range levels {
-		m := gathering(id)
-		l.metric(&m, from, to)
-		f.metrics = append(f.metrics, m)
-		if id != "in_flight" {
-			continue
-		}
-		if m.Mean == nil {
-			f.sheet.noneOf("the window is empty", "effective_concurrency", "in_flight_peak")
-			continue
-		}
-		f.sheet.set("effective_concurrency", *m.Mean, m.N, "")
-		f.sheet.count("in_flight_peak", m.Max.V, m.N)
-	}
+	f.sheet.set("effective_concurrency", *m.Mean, m.N, "")
+	f.sheet.count("in_flight_peak", m.Max.V, m.N)
+}
+
+// tokensInFlight adds the mean of what the requests in flight held.
+func (f *fold) tokensInFlight(w *flow) {
+	from, to := f.window.FromNS, f.window.ToNS
 	m := gathering("tokens_in_flight")
 	m.N = w.areaRows
 	m.Note = "mean only: percentiles over time would need the arrival of every token at once"
@@ -162,58 +180,63 @@ func (f *fold) concurrency(w *flow) {
 // countGap compares the rows with the other count of what was in flight, the
 // client table, worker by worker at the same instants. The worker counts a request
 // from its dispatch on, so the rows are counted from there too.
-func (f *fold) countGap() {
+func (f *fold) countGap() view {
 	type worker struct{ part, worker int64 }
-	rows := map[worker]*level{}
-	f.each(func(r *rec) {
-		if r.dispatched != null && r.worker >= 0 {
-			k := worker{r.part, r.worker}
-			if rows[k] == nil {
-				rows[k] = &level{}
-			}
-			l := rows[k]
-			l.up = append(l.up, r.dispatched)
-			if r.end != null {
-				l.down = append(l.down, r.end)
-			}
+	// What the client table counted at the instants of a worker, and at which of them rows
+	// begin and end to count.
+	type counted struct{ at, client, change []int64 }
+	workers := map[worker]*counted{}
+	var order []*counted
+	for i := range f.clients {
+		c := &f.clients[i]
+		if !f.inside(c.t) || c.inFlight == null {
+			continue
 		}
-	})
-	for _, l := range rows {
-		slices.Sort(l.up)
-		slices.Sort(l.down)
+		k := worker{int64(c.part), int64(c.worker)}
+		x := workers[k]
+		if x == nil {
+			x = &counted{}
+			workers[k], order = x, append(order, x)
+		}
+		x.at, x.client = append(x.at, c.t), append(x.client, c.inFlight)
 	}
-	var ours, theirs float64
-	var instants int64
-	for i := 0; i < len(f.clients); {
-		k := worker{int64(f.clients[i].part), int64(f.clients[i].worker)}
-		var byRows, byClient, n int64
-		for ; i < len(f.clients) && (worker{int64(f.clients[i].part), int64(f.clients[i].worker)}) == k; i++ {
-			c := &f.clients[i]
-			if !f.inside(c.t) || c.inFlight == null {
-				continue
-			}
-			n++
-			byClient += c.inFlight
-			if l := rows[k]; l != nil {
-				byRows += upTo(l.up, c.t) - upTo(l.down, c.t)
-			}
+	for _, x := range order {
+		x.change = make([]int64, len(x.at)+1)
+	}
+	if len(order) == 0 {
+		f.sheet.none("count_gap", "no client rows in the window")
+		return view{}
+	}
+	return view{func(r *rec) {
+		if r.dispatched == null || r.worker < 0 {
+			return
 		}
-		if n > 0 {
+		x := workers[worker{r.part, r.worker}]
+		if x == nil {
+			return
+		}
+		i, _ := slices.BinarySearch(x.at, r.dispatched)
+		x.change[i]++
+		if r.end != null {
+			i, _ := slices.BinarySearch(x.at, r.end)
+			x.change[i]--
+		}
+	}, func() {
+		var ours, theirs float64
+		var instants int64
+		for _, x := range order {
+			var open, byRows, byClient int64
+			for i, n := range x.client {
+				open += x.change[i]
+				byRows += open
+				byClient += n
+			}
+			n := int64(len(x.at))
 			ours += float64(byRows) / float64(n)
 			theirs += float64(byClient) / float64(n)
 			instants += n
 		}
-	}
-	if instants == 0 {
-		f.sheet.none("count_gap", "no client rows in the window")
-		return
-	}
-	gap := max(ours-theirs, theirs-ours) / max(1, ours)
-	f.sheet.set("count_gap", gap, instants, "").Evidence = fmt.Sprintf("%.4g by rows, %.4g by the client table", ours, theirs)
-}
-
-// upTo counts the values of a sorted list that are at most t.
-func upTo(v []int64, t int64) int64 {
-	i, _ := slices.BinarySearch(v, t+1)
-	return int64(i)
+		gap := max(ours-theirs, theirs-ours) / max(1, ours)
+		f.sheet.set("count_gap", gap, instants, "").Evidence = fmt.Sprintf("%.4g by rows, %.4g by the client table", ours, theirs)
+	}}
 }

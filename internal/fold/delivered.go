@@ -9,7 +9,7 @@ import (
 )
 
 // delivered says whether the load of the plan was put on the server.
-func (f *fold) delivered() {
+func (f *fold) delivered() view {
 	s := f.sheet
 	var planned, sent, lagged, turns, turnLagged, local, reused, slow int64
 	var late [len(lateLimits)]int64
@@ -18,7 +18,7 @@ func (f *fold) delivered() {
 	var turnLag []int64
 	us, ss := []int64{}, []int64{}
 	firstU, lastU, firstAsked, lastAsked := int64(miss), int64(null), int64(miss), int64(null)
-	f.each(func(r *rec) {
+	return view{func(r *rec) {
 		if at := r.sentAt(); at != null {
 			ss = append(ss, at)
 		}
@@ -69,45 +69,44 @@ func (f *fold) delivered() {
 				slow++
 			}
 		}
-	})
-	slices.Sort(ss)
-	const noRows = "no planned rows in the window"
-	s.set("sent_share", share(sent, planned), planned, noRows)
-	for i, limit := range lateLimits {
-		s.set(limit.id, share(late[i], lagged), lagged, "no row was dispatched in the window")
-	}
-	s.count("local_errors", local, planned)
-	s.set("conn_slow_share", share(slow, reused), reused, "no connection was used again")
-	s.count("turn_rows", turns, planned)
-	slices.Sort(turnLag)
-	if len(turnLag) > 0 {
-		s.count("turn_send_lag_p99_ns", turnLag[stats.NearestRank(turnLagged, 990)-1], turnLagged)
-	} else {
-		s.none("turn_send_lag_p99_ns", "no row with turn > 0 was dispatched")
-	}
-	f.disorderOfTurns()
-	if capped > 0 {
-		s.count("cap_rows", capRows, capped)
-		s.count("cap_seconds", capSeconds, capped)
-	} else {
-		s.noneOf("no row says whether a cap delayed it", "cap_rows", "cap_seconds")
-	}
+	}, func() {
+		f.scratch = stats.Sort(ss, f.scratch)
+		const noRows = "no planned rows in the window"
+		s.set("sent_share", share(sent, planned), planned, noRows)
+		for i, limit := range lateLimits {
+			s.set(limit.id, share(late[i], lagged), lagged, "no row was dispatched in the window")
+		}
+		s.count("local_errors", local, planned)
+		s.set("conn_slow_share", share(slow, reused), reused, "no connection was used again")
+		s.count("turn_rows", turns, planned)
+		if len(turnLag) > 0 {
+			s.count("turn_send_lag_p99_ns", f.ranker.rank(turnLag, 990)[0], turnLagged)
+		} else {
+			s.none("turn_send_lag_p99_ns", "no row with turn > 0 was dispatched")
+		}
+		if capped > 0 {
+			s.count("cap_rows", capRows, capped)
+			s.count("cap_seconds", capSeconds, capped)
+		} else {
+			s.noneOf("no row says whether a cap delayed it", "cap_rows", "cap_seconds")
+		}
 
-	inU, inS := f.within(us), f.within(ss)
-	s.set("rate_ratio", share(int64(len(inS)), int64(len(inU))), int64(len(inU)), noRows)
-	stretch := math.NaN()
-	if lastU > firstU && lastAsked != null {
-		stretch = float64(lastAsked-firstAsked) / float64(lastU-firstU)
-	}
-	s.set("stretch", stretch, sent, "the plan has no length in the window")
-	a, b := gapsOf(inU), gapsOf(inS)
-	if len(a) > 0 && len(b) > 0 {
-		s.set("gap_ks", stats.KS(a, b), int64(len(a)), "")
-	} else {
-		s.none("gap_ks", "fewer than two rows in the window")
-	}
-	f.subWindows(inU, inS)
-	f.dispersion(inU, inS)
+		inU, inS := f.within(us), f.within(ss)
+		s.set("rate_ratio", share(int64(len(inS)), int64(len(inU))), int64(len(inU)), noRows)
+		stretch := math.NaN()
+		if lastU > firstU && lastAsked != null {
+			stretch = float64(lastAsked-firstAsked) / float64(lastU-firstU)
+		}
+		s.set("stretch", stretch, sent, "the plan has no length in the window")
+		a, b := f.gapsOf(inU), f.gapsOf(inS)
+		if len(a) > 0 && len(b) > 0 {
+			s.set("gap_ks", stats.KS(a, b), int64(len(a)), "")
+		} else {
+			s.none("gap_ks", "fewer than two rows in the window")
+		}
+		f.subWindows(inU, inS)
+		f.dispersion(inU, inS)
+	}}
 }
 
 var lateLimits = [...]struct {
@@ -126,7 +125,7 @@ func (f *fold) within(v []int64) []int64 {
 }
 
 // gapsOf returns the sorted differences of a sorted list.
-func gapsOf(v []int64) []int64 {
+func (f *fold) gapsOf(v []int64) []int64 {
 	if len(v) < 2 {
 		return nil
 	}
@@ -134,7 +133,7 @@ func gapsOf(v []int64) []int64 {
 	for i := range g {
 		g[i] = v[i+1] - v[i]
 	}
-	slices.Sort(g)
+	f.scratch = stats.Sort(g, f.scratch)
 	return g
 }
 
@@ -242,31 +241,31 @@ func (t *tally) dispersion() float64 { return stats.Dispersion(t.n, t.sum, t.squ
 
 // disorderOfTurns counts rows that were dispatched before a row they depend on had
 // ended. Under strict timing the plan itself ignores dependencies.
-func (f *fold) disorderOfTurns() {
+func (f *fold) disorderOfTurns() view {
 	for _, p := range f.parts {
 		if p.header.Timing == "strict" {
 			f.sheet.none("turn_disorder", "timing strict ignores dependencies")
-			return
+			return view{}
 		}
 	}
 	var n, broken int64
 	var one [1]int64
 	worst := ""
-	ends := make([]int64, 0, f.rows.n)
-	f.each(func(r *rec) { ends = append(ends, r.end) })
-	f.each(func(r *rec) {
+	return view{func(r *rec) {
 		if !r.inWindow || r.dispatched == null || r.afterN == 0 {
 			return
 		}
 		n++
 		for _, id := range f.predecessors(r, &one) {
-			if i := f.ids.find(id); i >= 0 && ends[i] != null && r.dispatched < ends[i] {
+			if i := f.ids.find(id); i >= 0 && f.ends[i] != null && r.dispatched < f.ends[i] {
 				if broken++; worst == "" {
 					worst = fmt.Sprintf("request %d before the end of %d", r.id, id)
 				}
 				return
 			}
 		}
-	})
-	f.sheet.count("turn_disorder", broken, n).Evidence = worst
+	}, func() {
+		f.sheet.count("turn_disorder", broken, n).Evidence = worst
+		f.ends = nil
+	}}
 }

@@ -240,6 +240,16 @@ func (f *fold) plannedMetric(d *ranker, t *timing, values []int64, served *summa
 	return m
 }
 
+// rank returns the nearest ranks of levels, in thousandths, among values.
+func (d *ranker) rank(x []int64, levels ...int64) []int64 {
+	ranks := make([]int64, len(levels))
+	for i, level := range levels {
+		ranks[i] = stats.NearestRank(int64(len(x)), level)
+	}
+	d.order.Load(x)
+	return d.order.At(ranks)
+}
+
 // fill computes a distribution from its values in the order of the rows.
 func (d *ranker) fill(m *summary.Metric, x []int64) {
 	m.N = int64(len(x))

@@ -6,13 +6,13 @@ import (
 	"slices"
 
 	"hydrant/formats/summary"
-	"hydrant/internal/stats"
 )
 
 const noClients = "no client rows in the window"
 
-// clientEvidence computes what the generator says of itself.
-func (f *fold) clientEvidence() []summary.Client {
+// rowsByWorker computes what the generator says of itself, and counts the rows of each worker
+// beside it.
+func (f *fold) rowsByWorker() view {
 	var views []*workerView
 	for i := 0; i < len(f.clients); {
 		j := i
@@ -27,26 +27,36 @@ func (f *fold) clientEvidence() []summary.Client {
 	for _, v := range views {
 		at[worker{v.Part, v.Worker}] = v
 	}
-	f.each(func(r *rec) {
-		v := at[worker{r.part, r.worker}]
-		if v == nil || r.dispatched == null {
+	var last worker
+	var own *workerView
+	var answers, tokens int64
+	return view{func(r *rec) {
+		if r.inWindow && r.ok() && r.tokens > 0 {
+			answers++
+			tokens += r.tokens
+		}
+		if r.dispatched == null {
 			return
 		}
-		v.RowsSent++
-		if r.end != null {
-			v.RowsEnded++
+		if k := (worker{r.part, r.worker}); own == nil || k != last {
+			last, own = k, at[k]
 		}
-	})
-	f.cpu(views)
-	f.waits(views)
-	f.extremes(views)
-	f.connections()
-	f.clientShares()
-	out := make([]summary.Client, len(views))
-	for i, v := range views {
-		out[i] = v.Client
-	}
-	return out
+		if own == nil {
+			return
+		}
+		own.RowsSent++
+		if r.end != null {
+			own.RowsEnded++
+		}
+	}, func() {
+		f.cpu(views, answers, tokens)
+		f.waits(views)
+		f.extremes(views)
+		f.perWorker = make([]summary.Client, len(views))
+		for i, v := range views {
+			f.perWorker[i] = v.Client
+		}
+	}}
 }
 
 // worst sets a scalar to the largest value of a worker and says which.
@@ -100,8 +110,9 @@ func (f *fold) highest(id string, views []*workerView, scale float64, of func(*w
 		fmt.Sprintf("%s, second to %.1f s of the load", f.nameOf(who), float64(top.t-f.load.from)/second)
 }
 
-// cpu computes how much of the CPU the workers used, and what an event costs.
-func (f *fold) cpu(views []*workerView) {
+// cpu computes how much of the CPU the workers used, and what an event costs; answers are the ok
+// rows of the window with so many token events.
+func (f *fold) cpu(views []*workerView, answers, tokens int64) {
 	s := f.sheet
 	allowance, ceiling := math.Inf(1), 0.0
 	for _, p := range f.parts {
@@ -129,13 +140,6 @@ func (f *fold) cpu(views []*workerView) {
 	s.set("cpu_per_event", perEvent, events, noEvents)
 	perSecond := ceiling * second / perEvent
 	s.set("event_ceiling", perSecond, events, noEvents)
-	var answers, tokens int64
-	f.each(func(r *rec) {
-		if r.inWindow && r.ok() && r.tokens > 0 {
-			answers++
-			tokens += r.tokens
-		}
-	})
 	s.set("request_ceiling", perSecond/share(tokens, answers), answers, noEvents)
 }
 
@@ -240,9 +244,9 @@ func (f *fold) extremes(views []*workerView) {
 }
 
 // connections computes what the sockets show.
-func (f *fold) connections() {
+func (f *fold) connections() view {
 	var segments, reads, multi, allReads, kappaRows, readRows, reused, known, opened, retransmits, packets, sentRows int64
-	f.each(func(r *rec) {
+	return view{func(r *rec) {
 		if !r.inWindow {
 			return
 		}
@@ -268,65 +272,67 @@ func (f *fold) connections() {
 			retransmits += r.retransmits
 			packets += (r.sent + 1447) / 1448
 		}
-	})
-	s := f.sheet
-	s.set("kappa", share(segments, reads), kappaRows, "segments are not counted")
-	s.set("multi_event_share", share(multi, allReads), readRows, "reads are not counted")
-	s.set("conn_reuse_share", share(reused, known), known, "no row has a connection")
-	if known > 0 {
-		s.count("conns_opened", opened, known)
-	} else {
-		s.none("conns_opened", "no row has a connection")
-	}
-	s.set("retransmit_share", share(retransmits, packets), sentRows, "retransmits are not counted")
+	}, func() {
+		s := f.sheet
+		s.set("kappa", share(segments, reads), kappaRows, "segments are not counted")
+		s.set("multi_event_share", share(multi, allReads), readRows, "reads are not counted")
+		s.set("conn_reuse_share", share(reused, known), known, "no row has a connection")
+		if known > 0 {
+			s.count("conns_opened", opened, known)
+		} else {
+			s.none("conns_opened", "no row has a connection")
+		}
+		s.set("retransmit_share", share(retransmits, packets), sentRows, "retransmits are not counted")
+	}}
 }
 
 // clientShares sets the generator's part of the time to first token in the tail.
-func (f *fold) clientShares() {
+func (f *fold) clientShares() view {
 	type pair struct{ ttft, client int64 }
 	var x []pair
-	f.each(func(r *rec) {
+	return view{func(r *rec) {
 		if !r.inWindow || !r.ok() {
 			return
 		}
 		if t, c := r.ttftUser(), r.clientTime(); t != null && c != null && t > 0 {
 			x = append(x, pair{t, c})
 		}
-	})
-	ttft := make([]int64, len(x))
-	for i, p := range x {
-		ttft[i] = p.ttft
-	}
-	slices.Sort(ttft)
-	for _, level := range []struct {
-		id string
-		k  int64
-	}{{"client_share_p50", 500}, {"client_share_p90", 900}, {"client_share_p99", 990}} {
-		if len(x) == 0 {
-			f.sheet.none(level.id, "no ok row has a first token in the window")
-			continue
+	}, func() {
+		ttft := make([]int64, len(x))
+		for i, p := range x {
+			ttft[i] = p.ttft
 		}
-		q := ttft[stats.NearestRank(int64(len(ttft)), level.k)-1]
-		var sum float64
-		var n int64
-		for _, p := range x {
-			if p.ttft >= q {
-				sum += float64(p.client) / float64(p.ttft)
-				n++
+		var limits []int64
+		if len(x) > 0 {
+			limits = f.ranker.rank(ttft, 500, 900, 990)
+		}
+		for i, id := range [...]string{"client_share_p50", "client_share_p90", "client_share_p99"} {
+			if len(x) == 0 {
+				f.sheet.none(id, "no ok row has a first token in the window")
+				continue
+			}
+			q := limits[i]
+			var sum float64
+			var n int64
+			for _, p := range x {
+				if p.ttft >= q {
+					sum += float64(p.client) / float64(p.ttft)
+					n++
+				}
+			}
+			v := f.sheet.set(id, sum/float64(n), n, "")
+			if f.sheet.lowerBound {
+				v.Evidence = "lower bound: no kernel stamps"
 			}
 		}
-		v := f.sheet.set(level.id, sum/float64(n), n, "")
-		if f.sheet.lowerBound {
-			v.Evidence = "lower bound: no kernel stamps"
-		}
-	}
+	}}
 }
 
 // observed says how far the kernel's stamps reach, and what they say of the reader.
-func (f *fold) observed(w *flow) {
+func (f *fold) observed(w *flow) view {
 	var first, stamped int64
 	var ttft, e2e []int64
-	f.each(func(r *rec) {
+	return view{func(r *rec) {
 		if !r.inWindow || !r.ok() || r.first == null {
 			return
 		}
@@ -337,21 +343,19 @@ func (f *fold) observed(w *flow) {
 		if t, e := r.ttftUser(), r.e2eUser(); r.tokens >= manyEvents && t != null && e != null {
 			ttft, e2e = append(ttft, t), append(e2e, e)
 		}
-	})
-	f.sheet.set("stamp_share", share(stamped, first), first, "no ok row has a first token in the window")
-	if q := w.delay.h.Quantiles([]int64{990}); len(q) > 0 {
-		f.sheet.count("recv_delay_p99", q[0], w.delay.h.N())
-	} else {
-		f.sheet.none("recv_delay_p99", "no chunk lists with kernel stamps")
-	}
-	ratio, n := math.NaN(), int64(len(ttft))
-	if n > 0 {
-		slices.Sort(ttft)
-		slices.Sort(e2e)
-		middle := stats.NearestRank(n, 500) - 1
-		ratio = share(ttft[middle], e2e[middle])
-	}
-	f.sheet.set("ttft_of_e2e", ratio, n, "no ok row has 10 token events")
+	}, func() {
+		f.sheet.set("stamp_share", share(stamped, first), first, "no ok row has a first token in the window")
+		if q := w.delay.h.Quantiles([]int64{990}); len(q) > 0 {
+			f.sheet.count("recv_delay_p99", q[0], w.delay.h.N())
+		} else {
+			f.sheet.none("recv_delay_p99", "no chunk lists with kernel stamps")
+		}
+		ratio, n := math.NaN(), int64(len(ttft))
+		if n > 0 {
+			ratio = share(f.ranker.rank(ttft, 500)[0], f.ranker.rank(e2e, 500)[0])
+		}
+		f.sheet.set("ttft_of_e2e", ratio, n, "no ok row has 10 token events")
+	}}
 }
 
 // manyEvents is the length of an answer from which on its first token must come long

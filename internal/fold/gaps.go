@@ -40,50 +40,62 @@ type flow struct {
 	batches  *windowSeries
 }
 
-// tokensBySecond fills the token counts of the load.
-func (f *fold) tokensBySecond() error {
-	return f.arrivals(func(_ int, _ *rec, _ *chunks, walk func(func(t, n int64))) {
-		walk(func(t, n int64) { f.load.add(f.load.tokens, t, n) })
-	})
+func (f *fold) newFlow() *flow {
+	f.rows.arrived = make([]int64, f.rows.n)
+	return &flow{gapSketches: newGapSketches(3), bySecond: make([]int64, f.length()/second), batches: f.newWindowSeries()}
 }
 
-// flow walks all tokens and gaps once more, now that the window is known.
-func (f *fold) flow() (*flow, error) {
-	w := &flow{gapSketches: newGapSketches(3),
-		bySecond: make([]int64, f.length()/second), batches: f.newWindowSeries()}
+// answer is the tokens of a row, with chunk lists or without.
+type answer interface {
+	into(counts []int64, from, step int64)
+	within(from, to int64) int64
+	stay(area *stats.Sum, begin, end int64)
+}
+
+// chunked takes in the lists of a row.
+func (f *fold) chunked(w *flow, c *chunks) {
+	c.row = f.placed(c.row)
+	r := f.rows.read(c.row)
+	c.arrive(&r)
+	f.rows.arrived[c.row] = f.flows(w, &r, c)
+	if r.inWindow && r.ok() {
+		w.add(&r, c)
+		if g := f.groups.of(c.row); g != nil {
+			g.add(&r, c)
+		}
+	}
+}
+
+// listless takes in the rows without chunk lists.
+func (f *fold) listless(w *flow) view {
+	i := -1
+	return view{see: func(r *rec) {
+		if i++; r.spooled {
+			return
+		}
+		s := r.stream()
+		r.arrived = f.flows(w, r, &s)
+		f.rows.arrived[i] = r.arrived
+	}}
+}
+
+// flows takes in the tokens of a row and returns how many arrived in the window.
+func (f *fold) flows(w *flow, r *rec, a answer) int64 {
 	from, to := f.window.FromNS, f.window.ToNS
-	f.rows.arrived = make([]int64, f.rows.n)
-	err := f.arrivals(func(i int, r *rec, c *chunks, walk func(func(t, n int64))) {
-		leave := r.lastArrival()
-		walk(func(t, n int64) {
-			if f.inside(t) {
-				f.rows.arrived[i] += n
-				w.tokens += n
-				if i := (t - from) / second; i < int64(len(w.bySecond)) {
-					w.bySecond[i] += n
-				}
-				w.batches.add(&w.batches.tokens, from, t, n)
-			}
-			if r.in != null && r.wrote != null && leave != null {
-				if stay := min(leave, to) - max(t, from); stay > 0 {
-					w.area.AddProduct(n, stay)
-				}
-			}
-		})
-		if r.in != null && r.wrote != null && leave != null {
-			if stay := min(leave, to) - max(r.wrote, from); stay > 0 {
-				w.area.AddProduct(r.in, stay)
-				w.areaRows++
-			}
+	n := a.within(from, to)
+	w.tokens += n
+	if n > 0 {
+		a.into(w.bySecond, from, second)
+		a.into(w.batches.tokens[:], from, w.batches.step)
+	}
+	if leave := r.lastArrival(); r.in != null && r.wrote != null && leave != null {
+		a.stay(&w.area, from, min(leave, to))
+		if stay := min(leave, to) - max(r.wrote, from); stay > 0 {
+			w.area.AddProduct(r.in, stay)
+			w.areaRows++
 		}
-		if c != nil && r.inWindow && r.ok() {
-			w.add(r, c)
-			if g := f.groups.of(c.row); g != nil {
-				g.add(r, c)
-			}
-		}
-	})
-	return w, err
+	}
+	return n
 }
 
 // lastArrival is the arrival of the last token, from the kernel where it said so.

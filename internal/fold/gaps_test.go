@@ -105,23 +105,23 @@ func TestArrivalsKeepTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got, want int64
-		last := int64(null)
-		do := func(at, n int64) {
-			if at < last || n < 0 {
-				t.Fatalf("request %d: %d tokens at %d after %d", q.RequestID, n, at, last)
-			}
-			last = at
-			got += n
-		}
 		c := chunks{gaps: q.ChunkGapUS}
 		for _, v := range q.ChunkTokens {
 			c.tokens = append(c.tokens, pack(v))
 		}
-		lists := len(q.ChunkGapUS) > 0 || len(q.ChunkTokens) > 0
-		if lists {
-			c.arrive(r, do)
+		if len(q.ChunkGapUS) > 0 || len(q.ChunkTokens) > 0 {
+			c.arrive(r)
+			last := int64(null)
+			for k, at := range c.at {
+				if at < last || c.n[k] < 0 {
+					t.Fatalf("request %d: %d tokens at %d after %d", q.RequestID, c.n[k], at, last)
+				}
+				last = at
+				got += c.n[k]
+			}
 		} else {
-			r.arrive(do)
+			s := r.stream()
+			got = s.tokens()
 		}
 		for _, a := range naiveArrivals(q) {
 			want += a.n

@@ -55,31 +55,32 @@ func (g *goodput) fill(s *sheet, length, planned int64) {
 }
 
 // goodput counts the good requests among the rows.
-func (f *fold) goodput() {
+func (f *fold) goodput() view {
 	if len(f.o.SLO) == 0 {
 		f.sheet.noneOf("no objective given", goodScalars[:]...)
-		return
+		return view{}
 	}
-	g := f.goodOf(nil)
-	f.good = g.good
-	g.fill(f.sheet, f.length(), f.plan.InWindow)
+	g, see := f.goodOf()
+	return view{see, func() {
+		f.good = g.good
+		g.fill(f.sheet, f.length(), f.plan.InWindow)
+	}}
 }
 
-// goodOf counts the good requests of some rows.
-func (f *fold) goodOf(rows []int32) *goodput {
-	g := &goodput{limits: slo.Limits(f.o.SLO)}
+// goodOf counts the good requests among the rows that see is shown.
+func (f *fold) goodOf() (g *goodput, see func(r *rec)) {
+	g = &goodput{limits: slo.Limits(f.o.SLO)}
 	metrics := make([]*timing, len(g.limits))
 	for i, l := range g.limits {
 		metrics[i] = timingOf(l.ID())
 	}
-	f.among(rows, func(r *rec) {
+	return g, func(r *rec) {
 		good, unmeasured := slo.Good(r.ok(), g.limits, func(i int) slo.Measure {
 			t := metrics[i]
 			return slo.Measure{OK: r.ok(), Value: unpack(t.value(r)), Applies: t.applies == nil || t.applies(r), Input: unpack(either(r.in, r.plannedIn))}
 		})
 		g.add(good, unmeasured, r.inWindow, r.outcome == outcomePlanned, r.arrived)
-	})
-	return g
+	}
 }
 
 func timingOf(id string) *timing {

@@ -200,7 +200,9 @@ func (f *fold) groupScalars(g *group, planned, ok, cut int64) []summary.Scalar {
 		}
 	}
 	if len(f.o.SLO) > 0 {
-		f.goodOf(g.rows).fill(sheet, f.length(), f.plan.InWindow)
+		good, see := f.goodOf()
+		f.among(g.rows, see)
+		good.fill(sheet, f.length(), f.plan.InWindow)
 		ids = append(ids, goodScalars[:]...)
 	}
 	slices.Sort(ids)

@@ -43,7 +43,7 @@ func growing(f *fold) (bool, error) {
 	if err := f.findLoad(); err != nil {
 		return false, err
 	}
-	f.backlog()
+	f.look(f.backlog())
 	v := func(id string) float64 { return value(f.sheet.values[id].Value) }
 	return v("backlog_growth") > max(0.02, 3*math.Sqrt2*v("backlog_spread")/v("backlog_arrivals")), nil
 }

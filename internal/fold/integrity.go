@@ -3,20 +3,16 @@ package fold
 import (
 	"fmt"
 	"math"
-	"slices"
-
-	"hydrant/formats/run"
-	"hydrant/internal/stats"
 )
 
 // integrity computes what says whether the rows can be believed.
-func (f *fold) integrity() {
-	s := f.sheet
+func (f *fold) integrity() view {
 	var planned int64
 	for _, p := range f.parts {
 		planned += p.end.Planned
 	}
 	f.plan.Requests = planned
+	s := f.sheet
 	s.count("conservation", planned-f.plan.Rows, planned)
 	worst := ""
 	if f.order.rows > 0 {
@@ -28,7 +24,8 @@ func (f *fold) integrity() {
 	s.count("early_sends", f.order.early, f.plan.Rows)
 
 	var both, disorder int64
-	f.each(func(r *rec) {
+	f.drift()
+	return view{func(r *rec) {
 		wire, user := r.ttftWire(), r.ttftUser()
 		if !r.ok() || wire == null || user == null {
 			return
@@ -36,15 +33,13 @@ func (f *fold) integrity() {
 		if both++; wire > user+orderSlack {
 			disorder++
 		}
-	})
-	if both > 0 {
-		s.count("disorder", disorder, both)
-	} else {
-		s.none("disorder", "no kernel stamps")
-	}
-	f.drift()
-	f.counts()
-	f.countGap()
+	}, func() {
+		if both > 0 {
+			s.count("disorder", disorder, both)
+		} else {
+			s.none("disorder", "no kernel stamps")
+		}
+	}}
 }
 
 // drift is how far wall clock and monotonic clock moved apart.
@@ -69,10 +64,10 @@ func (f *fold) drift() {
 
 // counts compares the rows with the counters of the client table. The rows of a worker
 // that left none have nothing to be compared with; they are counted apart.
-func (f *fold) counts() {
+func (f *fold) counts() view {
 	if len(f.clients) == 0 {
 		f.sheet.noneOf("no client rows", "dispatched_gap", "completed_gap", "unseen_share")
-		return
+		return view{}
 	}
 	type worker struct{ part, worker int64 }
 	told := map[worker]bool{}
@@ -85,7 +80,7 @@ func (f *fold) counts() {
 	}
 	var sent, ended, planned, unseen int64
 	evidence := ""
-	f.each(func(r *rec) {
+	return view{func(r *rec) {
 		seen := told[worker{r.part, r.worker}] || r.worker < 0 // one that no worker took is no worker's fault
 		if r.inWindow {
 			if planned++; !seen {
@@ -101,21 +96,22 @@ func (f *fold) counts() {
 		if r.end != null {
 			ended++
 		}
-	})
-	f.sheet.count("dispatched_gap", dispatched-sent, sent)
-	f.sheet.count("completed_gap", completed-ended, sent)
-	f.sheet.set("unseen_share", share(unseen, planned), planned, "no planned rows in the window").Evidence = evidence
+	}, func() {
+		f.sheet.count("dispatched_gap", dispatched-sent, sent)
+		f.sheet.count("completed_gap", completed-ended, sent)
+		f.sheet.set("unseen_share", share(unseen, planned), planned, "no planned rows in the window").Evidence = evidence
+	}}
 }
 
 // tokens computes what says whether the lengths can be believed.
-func (f *fold) tokens() {
+func (f *fold) tokens() view {
 	s := f.sheet
 	var o, first, assumed, withEvents, outs, events, two, gapped, missed int64
 	var source [len(sources)]int64
 	var overhead []int64
 	var in, plannedIn, out, plannedOut, inBoth, outBoth int64
 	var totals [5]int64
-	f.each(func(r *rec) {
+	return view{func(r *rec) {
 		for i, v := range [...]int64{r.in, r.out, r.reasoning, r.cached, r.tokens} {
 			totals[i] += max(0, v)
 		}
@@ -155,31 +151,32 @@ func (f *fold) tokens() {
 				missed++
 			}
 		}
-	})
-	distinct := int64(0)
-	for i, id := range [...]string{"source_share_usage_chunks", "source_share_usage", "source_share_tokenizer", "source_share_events", "source_share_none"} {
-		s.set(id, share(source[i], o), o, noOK)
-		if source[i] > 0 {
-			distinct++
+	}, func() {
+		distinct := int64(0)
+		for i, id := range [...]string{"source_share_usage_chunks", "source_share_usage", "source_share_tokenizer", "source_share_events", "source_share_none"} {
+			s.set(id, share(source[i], o), o, noOK)
+			if source[i] > 0 {
+				distinct++
+			}
 		}
-	}
-	s.count("mixed_source", max(0, distinct-1), o)
-	s.count("tpot_first_assumed", assumed, o)
-	s.set("tokens_per_event", share(outs, events), withEvents, "no row has both counts")
-	f.streamed(o, first, two, gapped)
+		s.count("mixed_source", max(0, distinct-1), o)
+		s.count("tpot_first_assumed", assumed, o)
+		s.set("tokens_per_event", share(outs, events), withEvents, "no row has both counts")
+		f.streamed(o, first, two, gapped)
 
-	const noPlan = "no ok row has both counts"
-	median := math.NaN()
-	if slices.Sort(overhead); inBoth > 0 {
-		median = float64(overhead[stats.NearestRank(inBoth, 500)-1])
-	}
-	s.set("input_overhead", median, inBoth, noPlan)
-	s.set("input_error", (float64(in)-float64(inBoth)*median)/float64(plannedIn)-1, inBoth, noPlan)
-	s.set("output_error", float64(out)/float64(plannedOut)-1, outBoth, noPlan)
-	s.set("length_miss_share", share(missed, outBoth), outBoth, noPlan)
-	for i, id := range [...]string{"input_tokens_total", "output_tokens_total", "reasoning_tokens_total", "cached_tokens_total", "token_events_total"} {
-		s.count(id, totals[i], f.plan.Rows)
-	}
+		const noPlan = "no ok row has both counts"
+		median := math.NaN()
+		if inBoth > 0 {
+			median = float64(f.ranker.rank(overhead, 500)[0])
+		}
+		s.set("input_overhead", median, inBoth, noPlan)
+		s.set("input_error", (float64(in)-float64(inBoth)*median)/float64(plannedIn)-1, inBoth, noPlan)
+		s.set("output_error", float64(out)/float64(plannedOut)-1, outBoth, noPlan)
+		s.set("length_miss_share", share(missed, outBoth), outBoth, noPlan)
+		for i, id := range [...]string{"input_tokens_total", "output_tokens_total", "reasoning_tokens_total", "cached_tokens_total", "token_events_total"} {
+			s.count(id, totals[i], f.plan.Rows)
+		}
+	}}
 }
 
 const noOK = "no ok rows in the window"
@@ -196,13 +193,18 @@ func (f *fold) streamed(o, first, two, gapped int64) {
 	f.sheet.set("gap_share", share(gapped, two), two, "no ok row has two tokens")
 }
 
-// outcomes counts rows by outcome.
-func (f *fold) outcomes() (all, in [len(run.Outcomes)]int64) {
-	f.each(func(r *rec) {
-		all[r.outcome]++
+// outcomes counts rows by outcome, those without a planned time, and those with a kernel
+// stamp.
+func (f *fold) outcomes() view {
+	stamped := false
+	return view{func(r *rec) {
+		f.all[r.outcome]++
 		if r.inWindow {
-			in[r.outcome]++
+			f.in[r.outcome]++
+			stamped = stamped || r.firstKernel != null
 		}
-	})
-	return all, in
+		if r.u() == null {
+			f.untimed++
+		}
+	}, func() { f.sheet.lowerBound = !stamped }}
 }

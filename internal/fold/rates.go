@@ -25,7 +25,7 @@ func NoRates(length, planned int64) string {
 }
 
 // rates computes what happened per second of the window.
-func (f *fold) rates(w *flow) {
+func (f *fold) rates(w *flow) view {
 	s := f.sheet
 	length := f.length()
 	var planned, sent, ok, ended, o, cut, in, uncached, inputs, noCached, noInput int64
@@ -33,7 +33,7 @@ func (f *fold) rates(w *flow) {
 	first, last := int64(miss), int64(null)
 	reasoning, answers := 0.0, int64(0) // summed in the order of the rows
 	from := f.window.FromNS
-	f.each(func(r *rec) {
+	return view{func(r *rec) {
 		if r.inWindow {
 			planned++
 			w.batches.add(&w.batches.planned, from, r.u(), 1)
@@ -79,54 +79,55 @@ func (f *fold) rates(w *flow) {
 			okTokens += max(0, r.out)
 			first, last = min(first, r.asked), max(last, r.last)
 		}
-	})
-	f.shares(planned, o, cut)
-	s.set("window_s", float64(length)/second, planned, "")
-	rates := []struct {
-		id string
-		n  int64
-	}{{"planned_rps", planned}, {"sent_rps", sent}, {"ok_rps", ok}, {"ended_rps", ended}, {"out_tps", w.tokens}}
-	ids := []string{"reasoning_tps", "answer_tps", "in_tps", "in_uncached_tps", "total_tps"}
-	reason := NoRates(length, planned)
-	if f.rated = reason == ""; !f.rated {
-		for _, r := range rates {
-			s.none(r.id, reason)
-		}
-		s.noneOf(reason, ids...)
-	} else {
-		per := func(n int64) float64 { return float64(n) * second / float64(length) }
-		for _, r := range rates {
-			s.set(r.id, per(r.n), r.n, "")
-		}
-		f.outTPS, f.okRPS, f.inTokens, f.outTokens = per(w.tokens), per(ok), in, w.tokens
-		if answers > 0 {
-			v := reasoning * second / float64(length)
-			s.set("reasoning_tps", v, answers, "")
-			s.set("answer_tps", per(w.tokens)-v, answers, "")
+	}, func() {
+		f.shares(planned, o, cut)
+		s.set("window_s", float64(length)/second, planned, "")
+		rates := []struct {
+			id string
+			n  int64
+		}{{"planned_rps", planned}, {"sent_rps", sent}, {"ok_rps", ok}, {"ended_rps", ended}, {"out_tps", w.tokens}}
+		ids := []string{"reasoning_tps", "answer_tps", "in_tps", "in_uncached_tps", "total_tps"}
+		reason := NoRates(length, planned)
+		if f.rated = reason == ""; !f.rated {
+			for _, r := range rates {
+				s.none(r.id, reason)
+			}
+			s.noneOf(reason, ids...)
 		} else {
-			s.noneOf("the server does not count reasoning tokens", "reasoning_tps", "answer_tps")
+			per := func(n int64) float64 { return float64(n) * second / float64(length) }
+			for _, r := range rates {
+				s.set(r.id, per(r.n), r.n, "")
+			}
+			f.outTPS, f.okRPS, f.inTokens, f.outTokens = per(w.tokens), per(ok), in, w.tokens
+			if answers > 0 {
+				v := reasoning * second / float64(length)
+				s.set("reasoning_tps", v, answers, "")
+				s.set("answer_tps", per(w.tokens)-v, answers, "")
+			} else {
+				s.noneOf("the server does not count reasoning tokens", "reasoning_tps", "answer_tps")
+			}
+			v := math.NaN()
+			if noInput == 0 {
+				v = per(in)
+			}
+			uncounted := fmt.Sprintf("the server did not count the input tokens of %d requests", noInput)
+			s.set("in_tps", v, inputs, uncounted)
+			s.set("total_tps", v+per(w.tokens), inputs, uncounted)
+			f.inKnown = noInput == 0
+			if noCached > 0 || noInput > 0 {
+				v = math.NaN()
+			} else {
+				v = per(uncached)
+			}
+			s.set("in_uncached_tps", v, inputs, fmt.Sprintf("the server did not count the cached tokens of %d requests", noCached))
 		}
-		v := math.NaN()
-		if noInput == 0 {
-			v = per(in)
+		span := math.NaN()
+		if okRows > 0 && last > first {
+			span = float64(last - first)
 		}
-		uncounted := fmt.Sprintf("the server did not count the input tokens of %d requests", noInput)
-		s.set("in_tps", v, inputs, uncounted)
-		s.set("total_tps", v+per(w.tokens), inputs, uncounted)
-		f.inKnown = noInput == 0
-		if noCached > 0 || noInput > 0 {
-			v = math.NaN()
-		} else {
-			v = per(uncached)
-		}
-		s.set("in_uncached_tps", v, inputs, fmt.Sprintf("the server did not count the cached tokens of %d requests", noCached))
-	}
-	span := math.NaN()
-	if okRows > 0 && last > first {
-		span = float64(last - first)
-	}
-	s.set("span_rps", float64(okRows)*second/span, okRows, "no ok rows with tokens")
-	s.set("span_out_tps", float64(okTokens)*second/span, okRows, "no ok rows with tokens")
+		s.set("span_rps", float64(okRows)*second/span, okRows, "no ok rows with tokens")
+		s.set("span_out_tps", float64(okTokens)*second/span, okRows, "no ok rows with tokens")
+	}}
 }
 
 // shares sets one share per outcome.
@@ -134,27 +135,27 @@ func (f *fold) shares(planned, o, cut int64) {
 	f.plan.InWindow = planned
 	const noRows = "no planned rows in the window"
 	f.sheet.set("failure_share", 1-share(o, planned-cut), planned-cut, noRows)
-	_, in := f.outcomes()
 	for i, name := range run.Outcomes {
-		f.sheet.set("share_"+name, share(in[i], planned), planned, noRows)
+		f.sheet.set("share_"+name, share(f.in[i], planned), planned, noRows)
 	}
 }
 
 // plannedSums fills the totals of the plan, over all rows.
-func (f *fold) plannedSums() {
+func (f *fold) plannedSums() view {
 	var expected int64
 	known := false
-	f.each(func(r *rec) {
+	return view{func(r *rec) {
 		f.plan.InputTokens += max(0, r.plannedIn)
 		f.plan.OutputTokens += max(0, r.plannedOut)
 		if r.expected != null {
 			known = true
 			expected += r.expected
 		}
-	})
-	if known {
-		f.plan.ExpectedCachedTokens = formats.Some(expected)
-	}
+	}, func() {
+		if known {
+			f.plan.ExpectedCachedTokens = formats.Some(expected)
+		}
+	}}
 }
 
 // loadSeries adds the values by second from the start of the load.

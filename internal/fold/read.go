@@ -20,6 +20,7 @@ type fold struct {
 	text    texts
 	after   []int64 // ids of predecessors, of all rows in a row
 	gaps    []int64 // scratch
+	scratch []int64
 	chunks  spool
 	parts   []*part
 	clients []client
@@ -29,27 +30,30 @@ type fold struct {
 	notes   []string
 
 	// Set by settle.
-	ids     ids     // rows by id; from settle on the rows are in the order of (u, id)
-	place   []int32 // of each row as read; nil: they were read in order
-	epoch   run.Epoch
-	window  summary.Window
-	plan    summary.Plan
-	load    load
-	span    steady
-	sheet   *sheet
-	metrics []summary.Metric
-	series  []summary.Series
-	sketch  []summary.Sketch
-	gpu     gpus
-	groups  groups
+	ids       ids     // rows by id; from settle on the rows are in the order of (u, id)
+	dependent bool    // some row has predecessors
+	ends      []int64 // end of each row, where some are predecessors
+	place     []int32 // of each row as read; nil: they were read in order
+	epoch     run.Epoch
+	window    summary.Window
+	plan      summary.Plan
+	load      load
+	span      steady
+	sheet     *sheet
+	metrics   []summary.Metric
+	series    []summary.Series
+	sketch    []summary.Sketch
+	gpu       gpus
+	groups    groups
 
 	perWorker           []summary.Client
 	rated, inKnown      bool    // there are rates; every input was counted
 	okRPS, outTPS       float64 // for the rates per device
 	inTokens, outTokens int64
-	good                int64 // good rows of the window; null: no objectives
-	untimed             int64 // rows without a planned time
-	cut                 bool  // an input ended early
+	good                int64                    // good rows of the window; null: no objectives
+	untimed             int64                    // rows without a planned time
+	all, in             [len(run.Outcomes)]int64 // rows by outcome, and those in the window
+	cut                 bool                     // an input ended early
 	ranker              ranker
 	taken               taken
 }

@@ -165,10 +165,10 @@ func (f *fold) take(r *rec, q *run.Request, place string, part int) error {
 	switch len(q.After) {
 	case 0:
 	case 1:
-		r.after = q.After[0]
+		r.after, f.dependent = q.After[0], true
 	default:
 		r.after = int64(len(f.after))
-		f.after = append(f.after, q.After...)
+		f.after, f.dependent = append(f.after, q.After...), true
 	}
 	if n := len(q.ChunkGapUS); n > 0 {
 		f.gaps = append(f.gaps[:0], q.ChunkGapUS...)

@@ -1,7 +1,6 @@
 package fold
 
 import (
-	"slices"
 	"strconv"
 
 	"hydrant/formats/summary"
@@ -32,57 +31,74 @@ var sliced = [...]struct {
 // sliceSeries adds the values per slice of the load, in the window or not. The last
 // slice may be shorter; its rates are over its own length. Percentiles below their
 // sample floor are null.
-func (f *fold) sliceSeries() {
+func (f *fold) sliceSeries() view {
 	l := &f.load
 	width := f.sliceWidth()
 	if l.seconds == 0 {
-		return
+		return view{}
 	}
 	n := (int64(l.seconds) + width - 1) / width
-	series := func(id, unit string) *summary.Series {
+	series := func(id, unit string) []*float64 {
 		f.series = append(f.series, summary.Series{ID: "slice_" + id, Unit: unit, FromNS: l.from, StepNS: width * second, Values: make([]*float64, n)})
-		return &f.series[len(f.series)-1]
+		return f.series[len(f.series)-1].Values
 	}
 	for _, x := range []struct {
 		id, unit string
 		v        []int64
 	}{{"planned_rps", "1/s", l.planned}, {"sent_rps", "1/s", l.sent}, {"ok_rps", "1/s", l.ok}, {"ended_rps", "1/s", l.ended}, {"out_tps", "tokens/s", l.tokens},
 		{"in_flight", "requests", l.inFlight}} {
-		s := series(x.id, x.unit)
-		for i := range s.Values {
+		values := series(x.id, x.unit)
+		for i := range values {
 			part := x.v[int64(i)*width : min((int64(i)+1)*width, int64(len(x.v)))]
 			var sum int64
 			for _, v := range part {
 				sum += v
 			}
-			s.Values[i] = number(float64(sum) / float64(len(part)))
+			values[i] = number(float64(sum) / float64(len(part)))
 		}
 	}
-	values := make([][]int64, n)
-	for _, x := range sliced {
-		t := timingOf(x.id)
-		for i := range values {
-			values[i] = values[i][:0]
-		}
-		f.each(func(r *rec) {
-			u, v := r.u(), t.value(r)
-			if u == null || v == null || !t.over(r) {
-				return
-			}
-			if i := (u - l.from) / (width * second); u >= l.from && i < n {
-				values[i] = append(values[i], v)
-			}
-		})
-		for i := range values {
-			slices.Sort(values[i])
-		}
+	var timed [len(sliced)]*timing
+	var made [len(sliced)][][]*float64 // of each level
+	for k, x := range sliced {
+		timed[k] = timingOf(x.id)
 		for _, level := range x.levels {
-			s := series(x.id+"_"+"p"+strconv.FormatInt(level/10, 10), t.unit)
-			for i, v := range values {
+			made[k] = append(made[k], series(x.id+"_"+"p"+strconv.FormatInt(level/10, 10), timed[k].unit))
+		}
+	}
+	var values [len(sliced)][]int64 // of the slice at hand: rows come in the order of u
+	at := int64(0)
+	settle := func() {
+		for k, x := range sliced {
+			v := values[k]
+			values[k] = v[:0]
+			if len(v) == 0 {
+				continue
+			}
+			ranks := f.ranker.rank(v, x.levels...)
+			for i, level := range x.levels {
 				if int64(len(v)) >= stats.Floor(level) {
-					s.Values[i] = number(float64(v[stats.NearestRank(int64(len(v)), level)-1]))
+					made[k][i][at] = number(float64(ranks[i]))
 				}
 			}
 		}
 	}
+	return view{func(r *rec) {
+		u := r.u()
+		if u == null || u < l.from {
+			return
+		}
+		i := (u - l.from) / (width * second)
+		if i >= n {
+			return
+		}
+		if i != at {
+			settle()
+			at = i
+		}
+		for k, t := range timed {
+			if v := t.value(r); v != null && t.over(r) {
+				values[k] = append(values[k], v)
+			}
+		}
+	}, settle}
 }

@@ -36,6 +36,8 @@ type chunks struct {
 	gaps   []int64 // µs
 	delays []int64 // µs, null where there is none
 	tokens []int64 // null where unknown
+
+	at, n []int64 // instants, and the tokens that came: filled by arrive
 }
 
 func (s *spool) add(row int32, q *run.Request) error {

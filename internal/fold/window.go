@@ -1,7 +1,6 @@
 package fold
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -30,14 +29,13 @@ type load struct {
 // findLoad finds the load and counts by second.
 func (f *fold) findLoad() error {
 	l := &f.load
-	f.each(func(r *rec) {
-		if u := r.u(); u != null {
-			if !l.any {
-				l.from = u
-			}
-			l.any, l.to = true, u
+	rows := f.rows.cursor()
+	for i := range f.rows.n { // those without a planned time come first
+		if u := rows.row(i).u(); u != null {
+			l.from, l.to, l.any = u, rows.row(f.rows.n-1).u(), true
+			break
 		}
-	})
+	}
 	if !l.any {
 		return nil
 	}
@@ -49,8 +47,8 @@ func (f *fold) findLoad() error {
 	l.seconds = int(span)
 	n := l.seconds
 	l.planned, l.sent, l.ok, l.ended, l.tokens = make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	type firstToken struct{ at, ttft int64 }
-	var firsts []firstToken
+	flights := newFlights(l.from, n)
+	byFirst := newSecondly(l.from, n, f.rows.n)
 	f.each(func(r *rec) {
 		l.count(l.planned, r.u())
 		if r.wasSent() {
@@ -60,29 +58,72 @@ func (f *fold) findLoad() error {
 		if r.ok() {
 			l.count(l.ok, r.end)
 			if t := r.ttftUser(); t != null {
-				firsts = append(firsts, firstToken{r.first, t})
+				byFirst.add(r.first, t)
 			}
+		}
+		flights.see(r)
+		if !r.spooled {
+			s := r.stream()
+			s.into(l.tokens, l.from, second)
+		}
+		if f.dependent {
+			f.ends = append(f.ends, r.end)
 		}
 	})
-	l.inFlight = f.atSeconds(l.from, n)
-	slices.SortFunc(firsts, func(a, b firstToken) int { return cmp.Compare(a.at, b.at) })
-	l.ttft = make([]int64, n)
-	k := 0
-	var within []int64
-	for i := range l.ttft {
-		within = within[:0]
-		for ; k < len(firsts) && firsts[k].at < l.from+int64(i+1)*second; k++ {
-			if firsts[k].at >= l.from {
-				within = append(within, firsts[k].ttft)
-			}
-		}
-		l.ttft[i] = null
-		if len(within) > 0 {
-			slices.Sort(within)
-			l.ttft[i] = within[stats.NearestRank(int64(len(within)), 500)-1]
-		}
+	err := f.chunks.each(func(c *chunks) error {
+		r := f.rows.read(f.placed(c.row))
+		c.arrive(&r)
+		c.into(l.tokens, l.from, second)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
+	l.inFlight = flights.counts()
+	l.ttft = make([]int64, n)
+	byFirst.each(func(i int, values []int64) {
+		if l.ttft[i] = null; len(values) > 0 {
+			l.ttft[i] = f.ranker.rank(values, 500)[0]
+		}
+	})
 	return nil
+}
+
+// secondly gathers values by the second of an instant.
+type secondly struct {
+	from   int64
+	n      int
+	second []int32
+	value  []int64
+}
+
+func newSecondly(from int64, n, rows int) *secondly {
+	return &secondly{from: from, n: n, second: make([]int32, 0, rows), value: make([]int64, 0, rows)}
+}
+
+func (s *secondly) add(t, v int64) {
+	if i := (t - s.from) / second; t >= s.from && i < int64(s.n) {
+		s.second, s.value = append(s.second, int32(i)), append(s.value, v)
+	}
+}
+
+// each hands out the values of each second.
+func (s *secondly) each(do func(i int, values []int64)) {
+	ends := make([]int, s.n+1)
+	for _, i := range s.second {
+		ends[i+1]++
+	}
+	for i := range s.n {
+		ends[i+1] += ends[i]
+	}
+	out, at := make([]int64, len(s.value)), slices.Clone(ends)
+	for k, i := range s.second {
+		out[at[i]] = s.value[k]
+		at[i]++
+	}
+	for i := range s.n {
+		do(i, out[ends[i]:ends[i+1]])
+	}
 }
 
 // count adds an instant to its second.
@@ -97,29 +138,41 @@ func (l *load) add(seconds []int64, t, n int64) {
 	}
 }
 
-// atSeconds counts the requests in flight at n instants one second apart.
-func (f *fold) atSeconds(from int64, n int) []int64 {
-	// Differences at the instants where a count changes, then their running sum.
-	change := make([]int64, n+1)
-	first := func(t int64) int64 { // the first instant at or after t
-		switch {
-		case t <= from:
-			return 0
-		case t >= from+int64(n)*second: // an open end lies beyond every instant
-			return int64(n)
-		}
-		return (t - from + second - 1) / second
+// flights counts the requests in flight at n instants one second apart: differences at the
+// instants where a count changes, then their running sum.
+type flights struct {
+	from, end int64
+	change    []int64
+}
+
+func newFlights(from int64, n int) *flights {
+	return &flights{from: from, end: from + int64(n)*second, change: make([]int64, n+1)}
+}
+
+// first is the first instant at or after t; an open end lies beyond every instant.
+func (x *flights) first(t int64) int64 {
+	switch {
+	case t <= x.from:
+		return 0
+	case t >= x.end:
+		return int64(len(x.change)) - 1
 	}
-	f.each(func(r *rec) {
-		if from, to, ok := r.flight(); ok {
-			change[first(from)]++
-			change[first(to)]--
-		}
-	})
+	return (t - x.from + second - 1) / second
+}
+
+func (x *flights) see(r *rec) {
+	if from, to, ok := r.flight(); ok {
+		x.change[x.first(from)]++
+		x.change[x.first(to)]--
+	}
+}
+
+func (x *flights) counts() []int64 {
+	n := len(x.change) - 1
 	for i := 1; i < n; i++ {
-		change[i] += change[i-1]
+		x.change[i] += x.change[i-1]
 	}
-	return change[:n]
+	return x.change[:n]
 }
 
 // flight is the time in which a request was in flight; one without an end stays so.
@@ -182,7 +235,9 @@ func (f *fold) findWindow() error {
 	}
 	f.rows.from, f.rows.to = w.FromNS, w.ToNS
 	planned := false
-	f.each(func(r *rec) { planned = planned || r.inWindow })
+	for i, rows := 0, f.rows.cursor(); i < f.rows.n && !planned; i++ {
+		planned = rows.row(i).inWindow
+	}
 	if f.o.Window != nil && !planned {
 		return f.windowError(fmt.Sprintf("some of 0 s to %.9g s, in which requests are planned", float64(l.to-l.from)/second))
 	}

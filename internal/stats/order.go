@@ -26,7 +26,7 @@ type Order struct {
 const (
 	subBits = 10
 	buckets = (64-subBits-1)<<subBits + 2<<subBits
-	few     = 1 << 11 // values that are sorted at once
+	few     = 1 << 9 // values that are sorted at once
 )
 
 // bucketOf is the bucket of a distance from the smallest value: exact up to 2¹¹, then by the

@@ -3,6 +3,7 @@ package ipc
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/apache/arrow/go/v17/arrow"
@@ -229,10 +230,7 @@ func (v *values) get(field any, row int) {
 		}
 	case *[]formats.Int:
 		if *p = nil; !null {
-			v.nulls = v.nulls[:0]
-			for i := v.off[row]; i < v.off[row+1]; i++ {
-				v.nulls = append(v.nulls, v.item(int(i)))
-			}
+			v.list(int(v.off[row]), int(v.off[row+1]))
 			*p = v.nulls[:len(v.nulls):len(v.nulls)]
 		}
 	case *float64:
@@ -242,12 +240,18 @@ func (v *values) get(field any, row int) {
 	}
 }
 
-func (v *values) item(i int) formats.Int {
-	switch {
-	case v.items.IsNull(i):
-		return formats.Int{}
-	case v.i32 != nil:
-		return formats.Some(int64(v.i32[i]))
+// list fills nulls with items of the lists.
+func (v *values) list(from, to int) {
+	v.nulls = slices.Grow(v.nulls[:0], to-from)[:to-from]
+	some := v.items.NullN() > 0
+	for i := range v.nulls {
+		switch {
+		case some && v.items.IsNull(from+i):
+			v.nulls[i] = formats.Int{}
+		case v.i32 != nil:
+			v.nulls[i] = formats.Some(int64(v.i32[from+i]))
+		default:
+			v.nulls[i] = formats.Some(v.i64[from+i])
+		}
 	}
-	return formats.Some(v.i64[i])
 }

@@ -345,6 +345,7 @@ func (f *fold) observed(w *flow) view {
 		}
 	}, func() {
 		f.sheet.set("stamp_share", share(stamped, first), first, "no ok row has a first token in the window")
+		w.delay.settle()
 		if q := w.delay.h.Quantiles([]int64{990}); len(q) > 0 {
 			f.sheet.count("recv_delay_p99", q[0], w.delay.h.N())
 		} else {

@@ -9,8 +9,29 @@ import (
 
 // sketch is a histogram with the exact moments beside it.
 type sketch struct {
-	h   *stats.Histogram
-	all stats.Moments
+	h     *stats.Histogram
+	all   stats.Moments
+	small []int64 // how often each number of µs came, for most of those there are; nil: not counted apart
+}
+
+// counted is the number of µs below which a sketch may count each value by itself.
+const counted = 1 << 16
+
+// addUS takes in a number of µs once.
+func (s *sketch) addUS(us int64) {
+	if uint64(us) < uint64(len(s.small)) {
+		s.small[us]++
+		return
+	}
+	s.add(1000*us, 1)
+}
+
+// settle takes in what was counted apart.
+func (s *sketch) settle() {
+	for us, n := range s.small {
+		s.add(1000*int64(us), n)
+	}
+	s.small = nil
 }
 
 func newSketch(digits int) *sketch { return &sketch{h: stats.NewHistogram(digits)} }
@@ -42,7 +63,11 @@ type flow struct {
 
 func (f *fold) newFlow() *flow {
 	f.rows.arrived = make([]int64, f.rows.n)
-	return &flow{gapSketches: newGapSketches(3), bySecond: make([]int64, f.length()/second), batches: f.newWindowSeries()}
+	g := newGapSketches(3)
+	for _, s := range [...]*sketch{g.icl, g.wire, g.stall, g.delay} {
+		s.small = make([]int64, counted)
+	}
+	return &flow{gapSketches: g, bySecond: make([]int64, f.length()/second), batches: f.newWindowSeries()}
 }
 
 // answer is the tokens of a row, with chunk lists or without.
@@ -107,21 +132,22 @@ func (r *rec) firstArrival() int64 { return either(r.firstKernel, r.first) }
 // add takes in the chunk lists of one row.
 func (w *gapSketches) add(r *rec, c *chunks) {
 	for _, g := range c.gaps {
-		w.icl.add(1000*g, 1)
+		w.icl.addUS(g)
 	}
+	before := int64(null)
 	for i, d := range c.delays {
-		if d == null {
-			continue
-		}
-		w.delay.add(1000*d, 1)
-		if i > 0 && c.delays[i-1] != null {
-			g := 1000 * (c.gaps[i-1] - d + c.delays[i-1])
-			w.wire.add(g, 1)
-			w.stamped++
-			if g == 0 {
-				w.sameRead++
+		if d != null {
+			w.delay.addUS(d)
+			if before != null {
+				g := c.gaps[i-1] - d + before
+				w.wire.addUS(g)
+				w.stamped++
+				if g == 0 {
+					w.sameRead++
+				}
 			}
 		}
+		before = d
 	}
 	if !known(c.tokens) || r.out == null {
 		return
@@ -133,15 +159,15 @@ func (w *gapSketches) add(r *rec, c *chunks) {
 	if diff := sum - r.out; 50*max(diff, -diff) > r.out {
 		return
 	}
-	var waited int64 // a gap that brought nothing belongs to the next that did
+	var waited int64 // µs; a gap that brought nothing belongs to the next that did
 	for i, g := range c.gaps {
-		waited += 1000 * g
+		waited += g
 		n := c.tokens[i+1]
 		if n == 0 {
 			continue
 		}
-		w.even.add(roundDiv(waited, 1, n), n)
-		w.stall.add(waited, 1)
+		w.even.add(roundDiv(1000*waited, 1, n), n)
+		w.stall.addUS(waited)
 		w.stall.add(0, n-1)
 		waited = 0
 	}
@@ -150,6 +176,7 @@ func (w *gapSketches) add(r *rec, c *chunks) {
 // metrics returns the distributions over gaps and tokens, and their sketches.
 func (w *gapSketches) metrics() (metrics []summary.Metric, sketches []summary.Sketch, err error) {
 	for id, s := range map[string]*sketch{"icl": w.icl, "icl_wire": w.wire, "itl_even": w.even, "itl_stall": w.stall, "recv_delay": w.delay} {
+		s.settle()
 		m := gathering(id)
 		sketched(&m, s.h, &s.all)
 		switch {

@@ -171,19 +171,41 @@ func (f *fold) take(r *rec, q *run.Request, place string, part int) error {
 		f.after, f.dependent = append(f.after, q.After...), true
 	}
 	if n := len(q.ChunkGapUS); n > 0 {
-		f.gaps = append(f.gaps[:0], q.ChunkGapUS...)
-		slices.Sort(f.gaps)
 		r.gapN, r.gapSum = int64(n), 0
-		for _, g := range f.gaps {
+		for _, g := range q.ChunkGapUS {
 			r.gapSum += 1000 * g
 		}
-		r.gapP99 = 1000 * f.gaps[stats.NearestRank(int64(n), 990)-1]
-		r.gapMax = 1000 * f.gaps[n-1]
+		p99, most := f.largest(q.ChunkGapUS, n-int(stats.NearestRank(int64(n), 990))+1)
+		r.gapP99, r.gapMax = 1000*p99, 1000*most
 	}
 	if f.o.Fluidity != nil {
 		r.fluidity = f.o.Fluidity.index(r.ttftUser(), either(r.in, r.plannedIn), r.tokens, q)
 	}
 	return nil
+}
+
+// largest returns the kth largest of some values and the largest. k is a hundredth of them:
+// the largest so far are kept in order, and few values find a place among them.
+func (f *fold) largest(x []int64, k int) (kth, most int64) {
+	if k > 64 {
+		f.gaps = append(f.gaps[:0], x...)
+		slices.Sort(f.gaps)
+		return f.gaps[len(x)-k], f.gaps[len(x)-1]
+	}
+	top := append(f.gaps[:0], x[:k]...) // from the smallest up
+	slices.Sort(top)
+	for _, v := range x[k:] {
+		if v <= top[0] {
+			continue
+		}
+		i := 1
+		for ; i < k && top[i] < v; i++ {
+			top[i-1] = top[i]
+		}
+		top[i-1] = v
+	}
+	f.gaps = top
+	return top[0], top[k-1]
 }
 
 // predecessors are the ids of the requests that had to end before r; one alone is put into

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"math/bits"
 	"os"
 
 	"hydrant/formats"
@@ -25,6 +27,7 @@ type spool struct {
 	file   *os.File
 	w      *bufio.Writer
 	b      []byte
+	list   []int64 // scratch
 	limit  int
 	values int // in all lists
 }
@@ -40,15 +43,22 @@ type chunks struct {
 	at, n []int64 // instants, and the tokens that came: filled by arrive
 }
 
+// add writes a record: its length, the row, the number of gaps, and the three lists.
 func (s *spool) add(row int32, q *run.Request) error {
 	s.values += len(q.ChunkGapUS) + 1
-	b := binary.AppendUvarint(s.b[:0], uint64(row))
+	const head = 4
+	b := append(s.b[:0], make([]byte, head)...)
+	b = binary.AppendUvarint(b, uint64(row))
 	b = binary.AppendUvarint(b, uint64(len(q.ChunkGapUS)))
-	for _, g := range q.ChunkGapUS {
-		b = binary.AppendVarint(b, g)
+	b = appendList(b, q.ChunkGapUS)
+	for _, list := range [...][]formats.Int{q.ChunkDelayUS, q.ChunkTokens} {
+		s.list = s.list[:0]
+		for _, v := range list {
+			s.list = append(s.list, pack(v))
+		}
+		b = appendList(b, s.list)
 	}
-	b = appendInts(b, q.ChunkDelayUS)
-	b = appendInts(b, q.ChunkTokens)
+	binary.LittleEndian.PutUint32(b, uint32(len(b)-head))
 	s.b = b
 	if s.file == nil && s.memory.Len()+len(b) <= s.limit {
 		s.memory.Write(b)
@@ -63,27 +73,48 @@ func (s *spool) add(row int32, q *run.Request) error {
 	return err
 }
 
-// appendInts writes a list whose values may be null; a list of nothing but nulls is
-// as good as none.
-func appendInts(b []byte, v []formats.Int) []byte {
-	known := false
-	for _, x := range v {
-		known = known || x.Valid
-	}
-	if !known {
-		return append(b, 0)
-	}
-	b = append(b, 1)
-	for _, x := range v {
-		if !x.Valid {
-			b = append(b, 0)
+// appendList writes a list of values that may be null: the width of a code in bytes, whether
+// code 0 is null, what a code is added to, and the codes. A list of nothing but nulls is as
+// good as none.
+func appendList(b []byte, list []int64) []byte {
+	low, high, nulls := int64(math.MaxInt64), int64(math.MinInt64), false
+	for _, v := range list {
+		if v == null {
+			nulls = true
 			continue
 		}
-		b = append(b, 1)
-		b = binary.AppendVarint(b, x.V)
+		low, high = min(low, v), max(high, v)
 	}
-	return b
+	if low > high {
+		return append(b, noList)
+	}
+	reach, base := uint64(high)-uint64(low), low
+	if nulls {
+		reach, base = reach+1, base-1
+	}
+	width := (bits.Len64(reach) + 7) / 8
+	mark := byte(width)
+	if nulls {
+		mark |= withNulls
+	}
+	b = binary.AppendVarint(append(b, mark), base)
+	from := len(b)
+	b = append(b, make([]byte, len(list)*width+8)...)
+	for i, v := range list {
+		code := uint64(0)
+		if v != null {
+			code = uint64(v) - uint64(base)
+		}
+		binary.LittleEndian.PutUint64(b[from+i*width:], code)
+	}
+	return b[:from+len(list)*width]
 }
+
+// What the first byte of a list says beside the width.
+const (
+	noList    = 0xff
+	withNulls = 0x10
+)
 
 func (s *spool) spill() error {
 	file, err := os.CreateTemp("", "hydrant-fold-*")
@@ -91,7 +122,7 @@ func (s *spool) spill() error {
 		return fmt.Errorf("temporary file for chunk gaps: %w", err)
 	}
 	_ = os.Remove(file.Name()) // where an open file cannot be removed, close does
-	s.file, s.w = file, bufio.NewWriterSize(file, 1<<16)
+	s.file, s.w = file, bufio.NewWriterSize(file, 1<<18)
 	_, err = s.w.Write(s.memory.Bytes())
 	s.memory = bytes.Buffer{}
 	return err
@@ -100,76 +131,78 @@ func (s *spool) spill() error {
 // each hands out the lists in the order in which they were added. They are valid
 // until the function returns.
 func (s *spool) each(do func(c *chunks) error) error {
-	var in *bufio.Reader
-	if s.file == nil {
-		in = bufio.NewReader(bytes.NewReader(s.memory.Bytes()))
-	} else {
+	var in io.Reader = bytes.NewReader(s.memory.Bytes())
+	if s.file != nil {
 		if err := s.w.Flush(); err != nil {
 			return fmt.Errorf("temporary file for chunk gaps: %w", err)
 		}
 		if _, err := s.file.Seek(0, io.SeekStart); err != nil {
 			return fmt.Errorf("temporary file for chunk gaps: %w", err)
 		}
-		in = bufio.NewReaderSize(s.file, 1<<16)
+		in = bufio.NewReaderSize(s.file, 1<<18)
 	}
 	var c chunks
+	var head [4]byte
 	for {
-		row, err := binary.ReadUvarint(in)
+		_, err := io.ReadFull(in, head[:])
 		if errors.Is(err, io.EOF) {
 			return nil
+		}
+		var b []byte
+		if err == nil {
+			n := int(binary.LittleEndian.Uint32(head[:]))
+			if cap(s.b) < n+8 {
+				s.b = make([]byte, n+8)
+			}
+			b = s.b[:n+8] // a code is read with what follows it
+			_, err = io.ReadFull(in, b[:n])
 		}
 		if err != nil {
 			return fmt.Errorf("temporary file for chunk gaps: %w", err)
 		}
-		c.row = int32(row)
-		if err := c.read(in); err != nil {
-			return fmt.Errorf("temporary file for chunk gaps: %w", err)
-		}
+		c.read(b)
 		if err := do(&c); err != nil {
 			return err
 		}
 	}
 }
 
-func (c *chunks) read(in *bufio.Reader) error {
-	n, err := binary.ReadUvarint(in)
-	if err != nil {
-		return err
-	}
-	c.gaps = c.gaps[:0]
-	for range n {
-		g, err := binary.ReadVarint(in)
-		if err != nil {
-			return err
-		}
-		c.gaps = append(c.gaps, g)
-	}
-	if c.delays, err = readInts(c.delays[:0], in, int(n)+1); err != nil {
-		return err
-	}
-	c.tokens, err = readInts(c.tokens[:0], in, int(n)+1)
-	return err
+// read takes a record that add wrote, with 8 bytes behind it.
+func (c *chunks) read(b []byte) {
+	row, k := binary.Uvarint(b)
+	b = b[k:]
+	n, k := binary.Uvarint(b)
+	b = b[k:]
+	c.row = int32(row)
+	c.gaps, b = readList(c.gaps[:0], b, int(n))
+	c.delays, b = readList(c.delays[:0], b, int(n)+1)
+	c.tokens, _ = readList(c.tokens[:0], b, int(n)+1)
 }
 
-func readInts(v []int64, in *bufio.Reader, n int) ([]int64, error) {
-	known, err := in.ReadByte()
-	if err != nil || known == 0 {
-		return v, err
+func readList(v []int64, b []byte, n int) ([]int64, []byte) {
+	mark := b[0]
+	b = b[1:]
+	if mark == noList {
+		return v, b
 	}
-	for range n {
-		valid, err := in.ReadByte()
-		if err != nil {
-			return v, err
-		}
-		x := int64(null)
-		if valid == 1 {
-			if x, err = binary.ReadVarint(in); err != nil {
-				return v, err
-			}
-		}
-		v = append(v, x)
+	width, nulls := int(mark&0xf), mark&withNulls != 0
+	base, k := binary.Varint(b)
+	b = b[k:]
+	mask := uint64(math.MaxUint64)
+	if width < 8 {
+		mask = 1<<(8*width) - 1
 	}
-	return v, nil
+	if cap(v) < n {
+		v = make([]int64, n)
+	}
+	v = v[:n]
+	for i := range v {
+		code := binary.LittleEndian.Uint64(b[i*width:]) & mask
+		if v[i] = base + int64(code); nulls && code == 0 {
+			v[i] = null
+		}
+	}
+	return v, b[n*width:]
 }
 
 func (s *spool) close() {

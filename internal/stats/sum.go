@@ -104,9 +104,9 @@ func (m *Moments) AddN(v, n int64) {
 	}
 	m.N += n
 	m.Sum.AddProduct(v, n)
-	for ; n > 0 && v != 0; n-- {
-		m.Squares.AddProduct(v, v)
-	}
+	hi, lo := bits.Mul64(magnitude(v), magnitude(v))
+	over, low := bits.Mul64(lo, uint64(n))
+	m.Squares.add(hi*uint64(n)+over, low)
 }
 
 // AddAll takes in values.

@@ -32,6 +32,8 @@ type Options struct {
 	Tables        string // folder of the tables that a trace needs; "" for the one where it lies
 	SessionColumn string // the column that names the session; "" for the format's own
 	SessionKey    string // the key or attribute that names the session; "" for the format's own
+	Independent   bool   // draw each length for itself, where a trace has distributions
+	Seed          int64  // of what is drawn, for formats that have Draws
 	KVHints       bool   // send the recorded block ids with the requests
 }
 
@@ -47,6 +49,7 @@ type Format struct {
 	// Needs names options that have no effect unless another one is given.
 	Needs  map[string]string
 	Folder bool // a folder is a trace as well
+	Draws  bool // requests are drawn, with the seed of the options
 	// Block is the block size that an option may change, 0 where there is none.
 	Block int64
 	// Sniff reports whether a trace that begins with head is in this format. head is
@@ -67,6 +70,7 @@ var Formats = []Format{
 	burstgptFormat,
 	bailianFormat,  // before mooncake, which has some of its keys
 	ragpulseFormat, // the same
+	servegenFormat,
 	mooncakeFormat,
 	wekaFormat,
 	basetenFormat,

@@ -35,7 +35,9 @@ func convert(c *ucli.Context, f traces.Format) error {
 	if err != nil {
 		return err
 	}
-	if err := checkSeed(c, o); err != nil {
+	if f.Draws {
+		read.Seed = c.Int64("seed")
+	} else if err := checkSeed(c, o); err != nil {
 		return err
 	}
 	for _, name := range []string{"licence", "url"} {
@@ -60,7 +62,7 @@ func convert(c *ucli.Context, f traces.Format) error {
 	earlier := h.Transforms
 	h.Build, h.Args = cli.Build(), append(args, o.plan.Args()...)
 	h.Transforms = append(slices.Clip(earlier), o.plan.Transforms()...)
-	sow(o, &h)
+	sow(o, &h, f.Draws)
 	p, err := all.pipeline(read.Scope != "", earlier, o)
 	if err != nil {
 		return err
@@ -101,7 +103,7 @@ func transform(c *ucli.Context) error {
 		h.Edited = true
 		h.Args = slices.Insert(h.Args, 1, "--reseal")
 	}
-	sow(o, &h)
+	sow(o, &h, false)
 	p, err := all.pipeline(earlier, o)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.place(), err)

@@ -242,7 +242,7 @@ func openWorkload(c *ucli.Context, in *input, path string) (*workload, error) {
 	if in.Name, err = traceName(path, "analysis"); err != nil {
 		return nil, err
 	}
-	trace, err := traces.Formats[i].Read(in.Input, traces.Options{})
+	trace, err := traces.Formats[i].Read(in.Input, traces.Options{Seed: defaultSeed})
 	if err != nil {
 		return nil, err
 	}

@@ -108,7 +108,8 @@ var options = map[string]option{
 			return o.SessionColumn, checkText("session-column", o.SessionColumn)
 		},
 	},
-	"strict": boolean("strict", "refuse keys that are not known", func(o *traces.Options) *bool { return &o.Strict }),
+	"independent": boolean("independent", "draw each length of a request for itself, not all from one number", func(o *traces.Options) *bool { return &o.Independent }),
+	"strict":      boolean("strict", "refuse keys that are not known", func(o *traces.Options) *bool { return &o.Strict }),
 }
 
 // boolean is an option that is on or off.

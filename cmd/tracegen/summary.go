@@ -77,6 +77,8 @@ var phrases = map[string]struct{ before, noun, after string }{
 	"totals_differ":             {"", "trace", " whose totals are not those of its requests"},
 	"think_time_differs":        {"", "think time", " that is not the time since the answer before"},
 	"files_ignored":             {"left out ", "file", " of the folder"},
+	"windows_idle":              {"", "window", " of 600 s without requests"},
+	"reason_ratio_dropped":      {"left out the reason ratio of ", "request", ""},
 	"window_dropped":            {"", "request", " outside the window"},
 	"window_sessions_cut":       {"", "session", " cut by the window"},
 	"after_dropped":             {"dropped ", "wait", " for requests that are gone"},

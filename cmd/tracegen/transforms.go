@@ -149,9 +149,9 @@ func checkSeed(c *ucli.Context, o common) error {
 	return nil
 }
 
-// sow logs the seed in a header, where a transform draws.
-func sow(o common, h *schedule.Header) {
-	if !o.plan.Random() {
+// sow logs the seed in a header, where the reader draws or a transform does.
+func sow(o common, h *schedule.Header, draws bool) {
+	if !draws && !o.plan.Random() {
 		return
 	}
 	h.Seed = o.plan.Seed

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -120,6 +121,59 @@ func TestSharedPartialBlock(t *testing.T) {
 		}
 		if !slices.Equal(earlier, later) {
 			t.Errorf("%s: lines 41 and 262 differ", l)
+		}
+	}
+}
+
+// Two turns of an agent whose prompts have the same ids and other lengths share the ids'
+// tokens and end in tails of their own.
+func TestSameIDsOtherTails(t *testing.T) {
+	path := fixture.Shared(t, "data/weka/trace_0316.json.zst")
+	packed, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := codec.Unzstd(packed, 1<<26)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace, err := traces.Weka(traces.Input{Place: path, Name: filepath.Base(path), R: bytes.NewReader(plain)}, traces.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer trace.Close()
+	const shared = 1384 * 64
+	turns := map[int64]*schedule.Request{}
+	for {
+		r, err := trace.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Stream == "0" && (r.Turn == 37 || r.Turn == 38) {
+			turns[r.Turn] = r.Clone()
+		}
+	}
+	for _, l := range lists(t) {
+		var prompts [2][]string
+		for i := range prompts {
+			r := turns[37+int64(i)]
+			p, _, err := NewBuilder(Source{Seed: 42, List: l}).Build(nil, r, r.Blocks.Add, trace.Block)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if prompts[i] = split(l, p); int64(len(prompts[i])) != r.InputTokens.V || len(prompts[i]) <= shared {
+				t.Fatalf("%s: turn %d has %d tokens; want %d, more than %d", l, r.Turn, len(prompts[i]), r.InputTokens.V, shared)
+			}
+		}
+		if !slices.Equal(prompts[0][:shared], prompts[1][:shared]) {
+			t.Errorf("%s: the first %d tokens differ", l, shared)
+		}
+		tails := min(len(prompts[0]), len(prompts[1]))
+		if slices.Equal(prompts[0][shared:tails], prompts[1][shared:tails]) {
+			t.Errorf("%s: the tails are equal", l)
 		}
 	}
 }

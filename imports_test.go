@@ -46,7 +46,7 @@ var may = []struct {
 	{"cmd/replay/...", []string{"formats/schedule", "formats/run", "internal/sim"}},
 	{"cmd/gpuwatch/...", []string{"formats/gpu"}},
 	{"cmd/reduce/...", []string{"formats/rows", "formats/run", "formats/gpu", "formats/summary", "internal/fold", "internal/plot", "internal/slo"}},
-	{"scripts/bench/...", []string{"formats", "formats/run", "formats/schedule"}},
+	{"scripts/bench/...", []string{"formats", "formats/run", "formats/schedule", "internal/codec"}},
 	{"scripts/matrix", nil},
 	{"cmd/judge/...", []string{"formats/schedule", "formats/run", "formats/gpu", "formats/summary", "formats/verdict", "internal/fold", "internal/slo"}},
 }
@@ -58,7 +58,7 @@ var shared = []string{"formats", "internal/cli", "internal/pipe", "internal/code
 var doors = map[string][]string{
 	"github.com/apache/arrow/go/v17":   {"formats/ipc", "formats/run", "formats/gpu", "scripts/bench/floor/arrow"},
 	"github.com/parquet-go/parquet-go": {"internal/parquet"},
-	"github.com/klauspost/compress":    {"internal/codec", "formats/ipc"},
+	"github.com/klauspost/compress":    {"internal/codec", "formats/ipc", "scripts/bench/floor/json"},
 	"github.com/pierrec/lz4":           {"internal/codec"},
 	"github.com/go-zeromq/zmq4":        {"internal/pipe"},
 	"github.com/NVIDIA/go-nvml":        {"cmd/gpuwatch/internal/nvml"},

@@ -7,7 +7,7 @@
 //
 //	bench BIN ROUNDS PAGE [SCENARIO...]
 //
-// BIN is the folder with replay; PAGE is a Markdown page with the markers that the table
+// BIN is the folder with replay and tracegen; PAGE is a Markdown page with the markers that the table
 // goes between, or - for none.
 package main
 
@@ -34,7 +34,8 @@ func main() {
 type bench struct {
 	bin, tmp       string
 	server, client string // CPUs, as taskset takes them
-	bodyBytes      int    // of the requests of scenario "ask", as replay sends them
+	traces         map[string]*copied
+	bodyBytes      int // of the requests of scenario "ask", as replay sends them
 }
 
 func measure(args []string) error {
@@ -59,7 +60,7 @@ func measure(args []string) error {
 	}
 	// Replay runs its workers at this niceness where it may; the others get the same.
 	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, -10)
-	if out, err := exec.Command("go", "build", "-o", b.tmp, "./scripts/bench/paced", "./scripts/bench/floor/...").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", b.tmp, "./scripts/bench/paced", "./scripts/bench/maketrace", "./scripts/bench/floor/...").CombinedOutput(); err != nil {
 		return fmt.Errorf("building the floor programs: %w\n%s", err, out)
 	}
 	t := newTable(rounds, args[3:])

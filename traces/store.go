@@ -14,7 +14,8 @@ import (
 // Requests go in with an ordinal as ID, unique and, within a session, ascending, and
 // with the ordinals of what they wait for in After; they come out with the ids of the
 // schedule. Memory is that of the sorter, a hundred bytes for each named session, and
-// 16 bytes for each request that came out of a session that is still open.
+// some 40 bytes for each request that came out of a session that is still open, unless
+// its reader knew how many wait for it and all of them came out.
 type store struct {
 	rows     *spill.Sorter
 	sessions map[string]*stored // named ones
@@ -25,9 +26,18 @@ type store struct {
 
 // stored is a named session.
 type stored struct {
-	left int64           // requests that have not come out
-	ids  map[int64]int64 // ordinal → id of those that have
+	left int64             // requests that have not come out
+	ids  map[int64]awaited // by ordinal, those that have
 }
+
+// awaited is a request that others wait for.
+type awaited struct {
+	id   int64
+	left uint8 // of those others that have not come out; unknown if not counted
+}
+
+// unknown stands for a number of others that is not known, or large.
+const unknown = 255
 
 func newStore(in *intake) *store {
 	return &store{rows: spill.NewSorter(), sessions: map[string]*stored{}, in: in}
@@ -36,30 +46,40 @@ func newStore(in *intake) *store {
 // Kinds of record.
 const (
 	ofSession = byte('s')
+	awaitedBy = byte('c') // of a session, followed by the number of those that wait for it
 	single    = byte('1')
 )
 
 // add stores a request of a named session under its sort key, ns. On equal keys the
 // order of add is kept. All requests that After names must come out before this one.
 func (s *store) add(key int64, r *schedule.Request) error {
+	s.member(r)
+	s.buf = s.packed.append(append(s.buf[:0], ofSession), r)
+	return s.rows.Add(key, s.buf)
+}
+
+// counted stores a request as add does, and says how many requests wait for it.
+func (s *store) counted(key int64, r *schedule.Request, waiters int) error {
+	s.member(r)
+	s.buf = s.packed.append(append(s.buf[:0], awaitedBy, byte(min(waiters, unknown))), r)
+	return s.rows.Add(key, s.buf)
+}
+
+// member counts a request of a session.
+func (s *store) member(r *schedule.Request) {
 	t := s.sessions[r.Session]
 	if t == nil {
 		t = &stored{}
 		s.sessions[r.Session] = t
 	}
 	t.left++
-	return s.put(ofSession, key, r)
 }
 
 // single stores the request of a row that has no session: it gets one of its own, named
 // after its number.
 func (s *store) single(key, row int64, r *schedule.Request) error {
 	r.ID, r.Session, r.Stream, r.Turn = row, "", "0", 0
-	return s.put(single, key, r)
-}
-
-func (s *store) put(kind byte, key int64, r *schedule.Request) error {
-	s.buf = s.packed.append(append(s.buf[:0], kind), r)
+	s.buf = s.packed.append(append(s.buf[:0], single), r)
 	return s.rows.Add(key, s.buf)
 }
 
@@ -68,7 +88,11 @@ func (s *store) close() error { return s.rows.Close() }
 
 // decode returns a stored request, valid until the next call.
 func (s *store) decode(b []byte) (*schedule.Request, error) {
-	r, err := s.packed.decode(b[1:])
+	head := 1
+	if b[0] == awaitedBy {
+		head = 2
+	}
+	r, err := s.packed.decode(b[head:])
 	if err != nil {
 		return nil, fmt.Errorf("temporary file: %w", err)
 	}
@@ -120,12 +144,16 @@ func (s *store) requests() (func() (*schedule.Request, error), error) {
 			r.ID, r.Last = id, true
 			return r, nil
 		}
-		return r, s.number(r, id)
+		waiters := uint8(unknown)
+		if b[0] == awaitedBy {
+			waiters = b[1]
+		}
+		return r, s.number(r, id, waiters)
 	}, nil
 }
 
-// number turns the ordinals of a request into ids.
-func (s *store) number(r *schedule.Request, id int64) error {
+// number turns the ordinals of a request into ids. waiters is how many wait for it.
+func (s *store) number(r *schedule.Request, id int64, waiters uint8) error {
 	t := s.sessions[r.Session]
 	if t == nil || t.left == 0 {
 		return fmt.Errorf("temporary file: %w", io.ErrUnexpectedEOF)
@@ -135,7 +163,15 @@ func (s *store) number(r *schedule.Request, id int64) error {
 		if !ok {
 			return fmt.Errorf("session %q: request %d waits for %d, which comes later", r.Session, r.ID, ordinal)
 		}
-		r.After[i] = before
+		r.After[i] = before.id
+		switch before.left {
+		case unknown:
+		case 1:
+			delete(t.ids, ordinal)
+		default:
+			before.left--
+			t.ids[ordinal] = before
+		}
 	}
 	ordinal := r.ID
 	r.ID = id
@@ -143,10 +179,13 @@ func (s *store) number(r *schedule.Request, id int64) error {
 		r.Last, t.ids = true, nil
 		return nil
 	}
-	if t.ids == nil {
-		t.ids = map[int64]int64{}
+	if waiters == 0 {
+		return nil
 	}
-	t.ids[ordinal] = id
+	if t.ids == nil {
+		t.ids = map[int64]awaited{}
+	}
+	t.ids[ordinal] = awaited{id, waiters}
 	return nil
 }
 

@@ -196,7 +196,12 @@ func (g *wekaGraph) store(names []string) error {
 			scope = "weka/" + stem(w.f.Name)
 		}
 	}
-	turns := g.turns()
+	turns, waiters := g.turns(), make([]int, len(t.requests))
+	for _, k := range g.l.kin {
+		for _, j := range k.after {
+			waiters[j]++
+		}
+	}
 	for i := range t.requests {
 		q := &t.requests[i]
 		r := schedule.Request{
@@ -225,7 +230,7 @@ func (g *wekaGraph) store(names []string) error {
 		if r.DelayNS.V > w.longest {
 			w.longest, w.longName = r.DelayNS.V, t.path(q)+" of "+strconv.Quote(t.id)
 		}
-		if err := w.rows.add(g.starts[i], &r); err != nil {
+		if err := w.rows.counted(g.starts[i], &r, waiters[i]); err != nil {
 			return err
 		}
 	}

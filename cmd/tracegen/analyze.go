@@ -157,6 +157,7 @@ func analyzeInput(c *ucli.Context) (err error) {
 			}
 		}
 	}
+	o.figures.Place = in.Place
 	report, err := analyze.Analyze(w.stopping(c), w.block, o.figures)
 	if err != nil {
 		return err

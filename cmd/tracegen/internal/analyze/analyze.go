@@ -23,6 +23,7 @@ import (
 
 // Options say what is computed beyond the figures that cost nothing.
 type Options struct {
+	Place        string  // of the input, for errors
 	ServerBlocks []int64 // block sizes of servers, tokens, each at least 1
 	CacheTokens  []int64 // sizes of LRU caches, tokens, each at least 1
 	RateWindowNS int64   // width of a window of the rate series, ns; 0: DefaultRateWindowNS
@@ -57,7 +58,7 @@ func Analyze(next func() (*schedule.Request, error), block *schedule.Block, o Op
 			return nil, err
 		}
 		if err := a.add(r); err != nil {
-			return nil, fmt.Errorf("request %d: %w", r.ID, err)
+			return nil, fmt.Errorf("%s: request %d: %w", o.Place, r.ID, err)
 		}
 	}
 }
@@ -90,7 +91,9 @@ func (a *analysis) add(r *schedule.Request) error {
 	if r.Context == schedule.Delta {
 		a.delta++
 	}
-	a.lengths.add(r)
+	if err := a.lengths.add(r); err != nil {
+		return err
+	}
 	if err := a.clock.add(r.AtNS); err != nil {
 		return err
 	}
@@ -143,19 +146,24 @@ type lengths struct {
 	input, output, total Counts
 	ttft, e2e, cached    Counts
 	n                    int64 // requests
+	tokens               int64 // input and output of all
 }
 
-func (l *lengths) add(r *schedule.Request) {
+func (l *lengths) add(r *schedule.Request) error {
 	l.n++
 	in, out := r.InputTokens, r.OutputTokens
+	if l.tokens += in.V; l.tokens < 0 || l.tokens+out.V < 0 {
+		return fmt.Errorf("input_tokens and output_tokens: got %s and %s, want sums of 63 bits", in, out)
+	}
+	l.tokens += out.V
 	if in.Valid {
 		l.input.Add(in.V)
 	}
 	if out.Valid {
 		l.output.Add(out.V)
 	}
-	if sum := in.V + out.V; in.Valid && out.Valid && sum >= 0 {
-		l.total.Add(sum)
+	if in.Valid && out.Valid {
+		l.total.Add(in.V + out.V)
 	}
 	for _, v := range [...]struct {
 		c *Counts
@@ -165,6 +173,7 @@ func (l *lengths) add(r *schedule.Request) {
 			v.c.Add(v.v.V)
 		}
 	}
+	return nil
 }
 
 func (l *lengths) fill(f *Figures) {

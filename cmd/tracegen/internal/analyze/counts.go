@@ -100,11 +100,11 @@ var levels = [...]int64{100, 500, 900, 950, 990, 999}
 // dist returns the figures of the values; of is how many there could have been.
 func (c *Counts) dist(of int64) Dist {
 	d := Dist{N: c.n, Nulls: of - c.n, Zeros: c.zeros, Exact: !c.coarse}
-	if sum := c.sum.Big(); sum.IsInt64() {
-		d.Sum = formats.Some(sum.Int64())
-	}
 	if c.n == 0 {
 		return d
+	}
+	if sum := c.sum.Big(); sum.IsInt64() {
+		d.Sum = formats.Some(sum.Int64())
 	}
 	mean := c.sum.OverInt(c.n)
 	d.Mean, d.Min, d.Max = &mean, formats.Some(c.min), formats.Some(c.max)

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"hydrant/formats"
@@ -85,8 +86,12 @@ func TestLengths(t *testing.T) {
 	if r := report.Recorded; r.TTFTNS.Max.V != 5 || r.E2ENS.Max.V != 6 || r.CachedTokens.Max.V != 7 || r.E2ENS.Nulls != 2 {
 		t.Errorf("recorded = %+v", r)
 	}
+	reqs[0].InputTokens, reqs[1].InputTokens = formats.Some(1<<62), formats.Some(1<<62)
+	if _, err := Analyze(stream(reqs), nil, Options{}); err == nil || !strings.Contains(err.Error(), "want sums of 63 bits") {
+		t.Errorf("a sum of 64 bits: %v; want an error", err)
+	}
 	none, err := Analyze(stream(nil), nil, Options{})
-	if err != nil || none.InputTokens.Mean != nil || none.InputTokens.P50.Valid {
+	if err != nil || none.InputTokens.Mean != nil || none.InputTokens.Sum.Valid || none.InputTokens.P50.Valid {
 		t.Errorf("of nothing: %+v, %v; want nulls", none.InputTokens, err)
 	}
 }

@@ -43,7 +43,7 @@ func (p *page) body() {
 // headline is the workload in one line.
 func headline(f *Figures) string {
 	line := fmt.Sprintf("%s (%s): %s", f.Input.Name, f.Input.Format, counted(f.Requests, "request"))
-	if span := f.Time.SpanNS; span.Valid {
+	if span := f.Time.SpanNS; span.V > 0 {
 		line += " over " + duration(span.V)
 	}
 	return line

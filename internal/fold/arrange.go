@@ -253,6 +253,9 @@ func (f *fold) placed(i int32) int32 {
 	return f.place[i]
 }
 
+// room is memory for a value of each row.
+func (f *fold) room() []int64 { return make([]int64, 0, f.rows.n) }
+
 // each calls do for every row in order.
 func (f *fold) each(do func(r *rec)) { f.some(nil, 0, f.rows.n, do) }
 

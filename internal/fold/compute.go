@@ -31,8 +31,9 @@ func (f *fold) compute(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	f.look(f.outcomes(), f.listless(flow), f.plannedSums(), f.integrity(), f.counts(), f.countGap(), f.tokens(), f.delivered(), f.disorderOfTurns(),
-		f.rates(flow), f.goodput(), f.concurrency(flow), f.rowsByWorker(), f.connections(), f.clientShares(), f.observed(flow), f.backlog(), f.halves(flow), f.censored(), f.cache(),
+		f.rates(flow), f.goodput(), f.rowsByWorker(), f.connections(), f.clientShares(), f.observed(flow), f.backlog(), f.halves(flow), f.censored(), f.cache(),
 		f.sliceSeries())
+	f.look(f.concurrency(flow)) // by itself: it takes as much memory as all the others
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

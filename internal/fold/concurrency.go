@@ -106,7 +106,7 @@ func (f *fold) concurrency(w *flow) view {
 	from, to := f.window.FromNS, f.window.ToNS
 	var inFlight, wire, prefilling, decoding, waiting, sessions level
 	for _, l := range [...]*level{&inFlight, &wire, &prefilling, &decoding, &waiting} {
-		l.up, l.down = make([]int64, 0, f.rows.n), make([]int64, 0, f.rows.n)
+		l.up, l.down = f.room(), f.room()
 	}
 	add := func(l *level, a, b int64) {
 		if a != null && b != null {

@@ -16,7 +16,7 @@ func (f *fold) delivered() view {
 	var capped, capRows, capSeconds int64
 	capSecond := int64(-1) // rows come in the order of u
 	var turnLag []int64
-	us, ss := []int64{}, []int64{}
+	us, ss := f.room(), f.room()
 	firstU, lastU, firstAsked, lastAsked := int64(miss), int64(null), int64(miss), int64(null)
 	return view{func(r *rec) {
 		if at := r.sentAt(); at != null {

@@ -289,7 +289,7 @@ func (f *fold) connections() view {
 // clientShares sets the generator's part of the time to first token in the tail.
 func (f *fold) clientShares() view {
 	type pair struct{ ttft, client int64 }
-	var x []pair
+	x := make([]pair, 0, f.rows.n)
 	return view{func(r *rec) {
 		if !r.inWindow || !r.ok() {
 			return
@@ -331,7 +331,7 @@ func (f *fold) clientShares() view {
 // observed says how far the kernel's stamps reach, and what they say of the reader.
 func (f *fold) observed(w *flow) view {
 	var first, stamped int64
-	var ttft, e2e []int64
+	ttft, e2e := f.room(), f.room()
 	return view{func(r *rec) {
 		if !r.inWindow || !r.ok() || r.first == null {
 			return

@@ -108,7 +108,7 @@ func (f *fold) tokens() view {
 	s := f.sheet
 	var o, first, assumed, withEvents, outs, events, two, gapped, missed int64
 	var source [len(sources)]int64
-	var overhead []int64
+	overhead := f.room()
 	var in, plannedIn, out, plannedOut, inBoth, outBoth int64
 	var totals [5]int64
 	return view{func(r *rec) {

@@ -52,18 +52,16 @@ func (f *fold) backlog() view {
 func (f *fold) halves(w *flow) view {
 	step := w.batches.step
 	middle := f.window.FromNS + step*(batches/2)
-	var ttft [2][]int64
+	ttft, firsts := f.room(), 0 // rows come in the order of u: those of the first half, then the others
 	return view{func(r *rec) {
 		if t := r.ttftUser(); r.inWindow && r.ok() && t != null {
-			half := 0
-			if r.u() >= middle {
-				half = 1
+			if ttft = append(ttft, t); r.u() < middle {
+				firsts++
 			}
-			ttft[half] = append(ttft[half], t)
 		}
 	}, func() {
 		var ranks [2][]int64
-		for half, x := range ttft {
+		for half, x := range [...][]int64{ttft[:firsts], ttft[firsts:]} {
 			if len(x) > 0 {
 				ranks[half] = f.ranker.rank(x, 500, 900)
 			}
@@ -75,7 +73,7 @@ func (f *fold) halves(w *flow) view {
 					q[half] = float64(v[k])
 				}
 			}
-			f.sheet.set(id, q[1]/q[0], int64(len(ttft[0])+len(ttft[1])), "a half of the window has no first token")
+			f.sheet.set(id, q[1]/q[0], int64(len(ttft)), "a half of the window has no first token")
 		}
 		var tokens [2]int64
 		for i, n := range w.batches.tokens {

@@ -1,6 +1,6 @@
 // Command tracegen turns a production trace into a schedule, the plan that replay
-// carries out, and changes schedules: a window of time, another speed, a new seal
-// after an edit by hand.
+// carries out, and changes schedules: a window of time, a sample, another speed, other
+// arrivals, a new seal after an edit by hand.
 //
 //	tracegen mooncake trace.jsonl.zst --window 10m:20m -o ten.sched.zst
 //	tracegen schedule ten.sched.zst --speed 2 | replay --sim default > run.arrows

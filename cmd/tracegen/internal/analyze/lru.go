@@ -77,15 +77,15 @@ func (c *lru) add(scope string, runs []schedule.Run, ids, input, block int64) {
 func (c *lru) find(s ticks, runs []schedule.Run) {
 	c.groups, c.line = c.groups[:0], c.line[:0]
 	for _, run := range runs {
-		for id, end := run[0], run[0]+run[1]; id < end; {
+		for id, left := run[0], run[1]; left > 0; {
 			p := s[id/tickIDs]
 			if p == nil {
 				p = &tickPage{}
 				s[id/tickIDs] = p
 			}
 			c.line = append(c.line, p)
-			for stop := min(end, (id/tickIDs+1)*tickIDs); id < stop; id++ {
-				tick := p[id%tickIDs]
+			n := min(left, tickIDs-id%tickIDs)
+			for _, tick := range p[id%tickIDs:][:n] {
 				if n := len(c.groups); n > 0 {
 					if g := &c.groups[n-1]; tick == 0 && g.tick == 0 || tick != 0 && tick == g.tick-g.n {
 						g.n++
@@ -94,6 +94,7 @@ func (c *lru) find(s ticks, runs []schedule.Run) {
 				}
 				c.groups = append(c.groups, group{tick, 1})
 			}
+			id, left = id+n, left-n
 		}
 	}
 }

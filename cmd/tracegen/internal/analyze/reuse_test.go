@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -158,5 +159,23 @@ func TestNoBlocks(t *testing.T) {
 	}
 	if r := some.Reuse; r.Time.BlockRatio != nil || r.Time.TokenRatio != nil || r.ServerBlocks[0].TokenRatio != nil || r.Caches[0].BlockRatio != nil {
 		t.Errorf("without ids: %+v; want null ratios", r)
+	}
+}
+
+// The greatest id of 63 bits has no id behind it, and is an id like others.
+func TestGreatestID(t *testing.T) {
+	b := &schedule.Block{Tokens: 1, Last: schedule.Absent}
+	var reqs []*schedule.Request
+	for i := range 2 {
+		reqs = append(reqs, &schedule.Request{AtNS: formats.Some(int64(i)), Session: "s", Stream: "0", Context: schedule.Whole, InputTokens: formats.Some(5),
+			Blocks: &schedule.Blocks{Scope: "x", Add: []schedule.Run{{5, 2}, {math.MaxInt64 - 2, 3}}}})
+	}
+	report, err := Analyze(stream(reqs), b, Options{CacheTokens: []int64{4, 5}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := report.Reuse
+	if r.Time.Blocks != 5 || r.Distinct != 5 || r.Set.Blocks != 5 || r.Caches[0].Blocks != 4 || r.Caches[1].Blocks != 5 {
+		t.Errorf("reuse = %+v; want 5 ids, all found again, and 4 of them in a cache of 4", r)
 	}
 }

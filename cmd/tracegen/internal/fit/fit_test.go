@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"hydrant/cmd/tracegen/internal/synth"
+	"hydrant/formats"
 	"hydrant/formats/schedule"
 	"hydrant/internal/codec"
 	"hydrant/internal/fixture"
@@ -254,5 +255,20 @@ func TestProfileRefuses(t *testing.T) {
 		if _, err := p.Describe(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Describe of %d requests at one time: %v; want %s", n, err, want)
 		}
+	}
+}
+
+// Neither the greatest id nor the greatest block goes beyond 63 bits.
+func TestProfileGreatest(t *testing.T) {
+	p := Profile{Block: &schedule.Block{Tokens: math.MaxInt64, Last: schedule.Partial}}
+	for range 2 {
+		err := p.Add(&schedule.Request{AtNS: formats.Some(0), Session: "s", Stream: "0", Last: true, Context: schedule.Whole, InputTokens: formats.Some(7), OutputTokens: formats.Some(1),
+			Blocks: &schedule.Blocks{Scope: "x", Add: []schedule.Run{{math.MaxInt64 - 1, 2}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p.blocks != 4 || p.hitBlocks != 2 || p.hitTokens != 7 {
+		t.Errorf("%d blocks, hits %d blocks, %d tokens; want 4, 2, 7", p.blocks, p.hitBlocks, p.hitTokens)
 	}
 }

@@ -173,7 +173,8 @@ func (p *Profile) reuse(r *schedule.Request) (hit, age int64) {
 	now := int32(p.requests + 1)
 	open := true
 	for _, run := range r.Blocks.Add {
-		for id := run[0]; id < run[0]+run[1]; id++ {
+		for i := range run[1] {
+			id := run[0] + i
 			page := pages[id>>6]
 			if page == nil {
 				page = new([64]int32)
@@ -188,7 +189,11 @@ func (p *Profile) reuse(r *schedule.Request) (hit, age int64) {
 		p.blocks += run[1]
 	}
 	p.hitBlocks += hit
-	p.hitTokens += min(hit*p.Block.Tokens, r.InputTokens.V)
+	tokens := r.InputTokens.V
+	if hit < tokens/p.Block.Tokens+1 { // else hit × tokens may be beyond 63 bits
+		tokens = min(tokens, hit*p.Block.Tokens)
+	}
+	p.hitTokens += tokens
 	return hit, age
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 
@@ -17,6 +18,21 @@ import (
 // fit reads what the workload is to be like, a trace of any format or a schedule, and
 // fits a description to it.
 func (w *synthetic) fit(c *ucli.Context, o common, path string) error {
+	var starts *fit.Starts
+	if c.IsSet("rate") {
+		rate, process, err := readStarts(c)
+		if err != nil {
+			return err
+		}
+		starts = &fit.Starts{Rate: rate, Process: process}
+		w.args = append(w.args, "--rate", c.String("rate"))
+	}
+	if c.IsSet("arrivals") {
+		if starts == nil {
+			return cli.Usagef("--arrivals: has no effect beside --like without --rate")
+		}
+		w.args = append(w.args, "--arrivals", c.String("arrivals"))
+	}
 	in, err := open(c, o, path, true)
 	if err != nil {
 		return err
@@ -38,8 +54,12 @@ func (w *synthetic) fit(c *ucli.Context, o common, path string) error {
 	if w.digests = from.sources; w.digests == nil {
 		w.digests = []schedule.SourceDigest{{Name: w.name, SHA256: hex.EncodeToString(sum.Sum(nil)), Bytes: int64(bytes)}}
 	}
-	if w.spec, err = w.trace.Describe(); err != nil {
-		return fmt.Errorf("%s: %w", w.place, err)
+	if w.spec, err = w.trace.Describe(starts); err != nil {
+		err = fmt.Errorf("%s: %w", w.place, err)
+		if errors.Is(err, fit.ErrNoRate) {
+			err = cli.WithHint(err, "--rate R says how many sessions start per second")
+		}
+		return err
 	}
 	return nil
 }

@@ -149,7 +149,7 @@ func readWorkload(c *ucli.Context, o common) (w synthetic, err error) {
 			return w, cli.Usagef("--like: got it beside %s, want one description of the workload", o.input)
 		}
 		for _, name := range ofDescription {
-			if c.IsSet(name) {
+			if c.IsSet(name) && name != "rate" && name != "arrivals" {
 				return w, cli.Usagef("--%s: got it beside --like, which fits the workload", name)
 			}
 		}
@@ -206,6 +206,9 @@ func (w *synthetic) bound(c *ucli.Context) error {
 			return cli.Usagef("--requests: got \"%d\", want a whole number of at least 1", s.Requests)
 		}
 		w.args = append(w.args, "--requests", itoa(s.Requests))
+		if w.trace != nil {
+			s.DurationNS = 0 // a rate that ends too early is an error then
+		}
 	}
 	if c.IsSet("duration") {
 		d := c.Duration("duration")
@@ -250,15 +253,8 @@ func flagWorkload(c *ucli.Context) (*synth.Spec, error) {
 		}
 	}
 	var err error
-	if k.Rate, err = synth.ParseRate(c.String("rate")); err != nil {
-		return nil, cli.Usagef("--rate: %w", err)
-	}
-	process := "poisson"
-	if c.IsSet("arrivals") {
-		process = c.String("arrivals")
-	}
-	if k.Arrivals, err = arrivals.ParseProcess(process); err != nil {
-		return nil, cli.Usagef("--arrivals: %w", err)
+	if k.Rate, k.Arrivals, err = readStarts(c); err != nil {
+		return nil, err
 	}
 	dist := func(name string, to *synth.Dist) {
 		if err == nil && c.IsSet(name) {
@@ -297,6 +293,21 @@ func flagWorkload(c *ucli.Context) (*synth.Spec, error) {
 	}
 	s.Classes = []synth.Class{k}
 	return s, nil
+}
+
+// readStarts reads how sessions begin.
+func readStarts(c *ucli.Context) (rate []arrivals.Segment, p arrivals.Process, err error) {
+	if rate, err = synth.ParseRate(c.String("rate")); err != nil {
+		return nil, p, cli.Usagef("--rate: %w", err)
+	}
+	process := "poisson"
+	if c.IsSet("arrivals") {
+		process = c.String("arrivals")
+	}
+	if p, err = arrivals.ParseProcess(process); err != nil {
+		return nil, p, cli.Usagef("--arrivals: %w", err)
+	}
+	return rate, p, nil
 }
 
 // readText reads a description, compressed or not.

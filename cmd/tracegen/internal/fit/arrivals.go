@@ -55,6 +55,21 @@ func grid(at []int64) int64 {
 	return step
 }
 
+// together tells whether more than half of the instants, sorted, are one: a collection
+// of traces that each have a clock of their own.
+func together(at []int64) bool {
+	n := 0
+	for i := range at {
+		if i == 0 || at[i] != at[i-1] {
+			n = 0
+		}
+		if n++; n > len(at)/2 {
+			return true
+		}
+	}
+	return len(at) == 0
+}
+
 // widths of the windows of a rate, s. The finest one whose counts say more about the
 // rate than about chance is taken.
 var widths = []int64{10, 30, 60, 120, 300, 600, 1800, 3600}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hydrant/cmd/tracegen/internal/synth"
+	"hydrant/internal/arrivals"
 )
 
 const (
@@ -19,16 +20,35 @@ const (
 	perCell = 8   // requests that a share should have
 )
 
-// Describe returns the description of a workload like the one of p. It has one class.
-func (p *Profile) Describe() (*synth.Spec, error) {
-	switch {
-	case p.requests < 2:
+// Starts say how sessions begin where the trace is not asked.
+type Starts struct {
+	Rate    []arrivals.Segment
+	Process arrivals.Process
+}
+
+// ErrNoRate says that a trace does not tell how sessions begin.
+var ErrNoRate = errors.New("more than half of the sessions start together, want a rate to fit")
+
+// Describe returns the description of a workload like the one of p, with starts of its
+// own or, where they are nil, with those of the trace. It has one class.
+func (p *Profile) Describe(starts *Starts) (*synth.Spec, error) {
+	if p.requests < 2 {
 		return nil, errors.New("got fewer than two requests, want some to fit")
-	case len(p.starts) < 2 || p.starts[0] == p.starts[len(p.starts)-1]:
-		return nil, errors.New("got no two sessions that start at different times, want a rate to fit")
 	}
-	l := fitLoad(p.starts)
-	c := synth.Class{Name: "like", Arrivals: l.process, Rate: l.rate, GridNS: l.gridNS}
+	s := &synth.Spec{}
+	c := synth.Class{Name: "like"}
+	switch {
+	case starts != nil:
+		c.Arrivals, c.Rate, s.Requests = starts.Process, starts.Rate, p.requests
+		if !math.IsInf(c.Rate[len(c.Rate)-1].Seconds, 1) {
+			s.Requests = 0 // the rate has an end of its own
+		}
+	case together(p.starts):
+		return nil, ErrNoRate
+	default:
+		l := fitLoad(p.starts)
+		c.Arrivals, c.Rate, c.GridNS, s.DurationNS = l.process, l.rate, l.gridNS, l.endNS
+	}
 	if !p.models {
 		c.Model = p.model
 	}
@@ -39,7 +59,6 @@ func (p *Profile) Describe() (*synth.Spec, error) {
 	c.Input = quantiles(in, points)
 	c.Output = quantiles(p.output, points)
 	c.Ranks = p.ranks()
-	s := &synth.Spec{DurationNS: l.endNS}
 	if p.Block != nil {
 		b := *p.Block
 		s.Block = &b

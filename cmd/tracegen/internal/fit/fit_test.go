@@ -80,7 +80,7 @@ func TestLikeRealTraces(t *testing.T) {
 	} {
 		t.Run(filepath.Base(tt.path), func(t *testing.T) {
 			p := trace(t, tt.format, tt.path)
-			s, err := p.Describe()
+			s, err := p.Describe(nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -171,7 +171,7 @@ classes:
 		t.Fatal(err)
 	}
 	p := made(t, s, 1)
-	like, err := p.Describe()
+	like, err := p.Describe(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func TestProfileRefuses(t *testing.T) {
 		}
 	}
 	one := line(`{"id":0,"at_ns":0,"session":"s","stream":"0","turn":0,"last":true,"context":"whole","input_tokens":5,"output_tokens":5}`)
-	for n, want := range []string{"fewer than two requests", "fewer than two requests", "no two sessions that start at different times"} {
+	for n, want := range []string{"fewer than two requests", "fewer than two requests", "more than half of the sessions start together"} {
 		p := &Profile{}
 		for range n {
 			if err := p.Add(one); err != nil {
@@ -252,7 +252,7 @@ func TestProfileRefuses(t *testing.T) {
 			}
 		}
 		p.Done()
-		if _, err := p.Describe(); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := p.Describe(nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Describe of %d requests at one time: %v; want %s", n, err, want)
 		}
 	}

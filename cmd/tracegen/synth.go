@@ -273,10 +273,10 @@ func flagWorkload(c *ucli.Context) (*synth.Spec, error) {
 		dist("prefix-tokens", &k.Prefix.Tokens)
 	}
 	if err == nil && c.IsSet("turns") {
-		k.Session = &synth.Session{New: k.Input, MaxContext: c.Int64("session-context")}
+		k.Session = &synth.Session{New: []synth.Dist{k.Input}, MaxContext: c.Int64("session-context")}
 		dist("turns", &k.Session.Turns)
 		dist("think", &k.Session.Think)
-		dist("new-tokens", &k.Session.New)
+		dist("new-tokens", &k.Session.New[0])
 	}
 	if err != nil {
 		return nil, err

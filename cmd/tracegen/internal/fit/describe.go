@@ -65,7 +65,7 @@ func (p *Profile) Describe(starts *Starts) (*synth.Spec, error) {
 		c.Reuse = p.fronts()
 	}
 	if len(p.added) > 0 && len(p.think) > 0 {
-		c.Session = &synth.Session{Turns: counts(p.turns), Think: quantiles(p.think, points), New: quantiles(p.added, points), MaxContext: p.longest}
+		c.Session = &synth.Session{Turns: counts(p.turns), Think: quantiles(p.think, points), New: p.growth(), MaxContext: p.longest}
 		if len(p.kept) > 0 {
 			c.Session.Kept = quantiles(p.kept, few)
 		}
@@ -117,6 +117,19 @@ func counts(values []int64) synth.Dist {
 		panic("internal error: a fitted histogram: " + err.Error())
 	}
 	return d
+}
+
+// growth returns what turns add, by the size of what was there. A size that few turns
+// had takes the values of the next smaller one that many had, or of all.
+func (p *Profile) growth() (all []synth.Dist) {
+	values := slices.Concat(p.added...)
+	for _, v := range p.added {
+		if len(v) >= few {
+			values = v
+		}
+		all = append(all, quantiles(values, points))
+	}
+	return all
 }
 
 // shares is how many equal parts n requests are cut into: at most most, and so that each

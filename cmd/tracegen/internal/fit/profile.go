@@ -12,6 +12,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"hydrant/cmd/tracegen/internal/synth"
 	"hydrant/formats/schedule"
 )
 
@@ -28,7 +29,7 @@ type Profile struct {
 
 	turns                    []int64 // of sessions that are over
 	think                    []float64
-	added                    []int64   // tokens beyond the prompt and the reply before
+	added                    [][]int64 // tokens beyond the prompt and the reply before, by the size of these
 	kept                     []float64 // share of the blocks before
 	guessed                  int64     // think times that hold the time of an answer
 	model                    string
@@ -123,7 +124,11 @@ func (p *Profile) Add(r *schedule.Request) error {
 
 // turn notes how a later turn follows the one before.
 func (p *Profile) turn(c *chain, r *schedule.Request) {
-	p.added = append(p.added, r.InputTokens.V-c.input-c.output)
+	size := synth.Size(c.input + c.output)
+	for len(p.added) <= size {
+		p.added = append(p.added, nil)
+	}
+	p.added[size] = append(p.added[size], r.InputTokens.V-c.input-c.output)
 	switch {
 	case r.DelayNS.Valid:
 		p.think = append(p.think, float64(r.DelayNS.V)/1e9)

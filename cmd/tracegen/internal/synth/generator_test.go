@@ -323,6 +323,43 @@ func TestPrefixTailCounts(t *testing.T) {
 	}
 }
 
+// What a turn adds follows the size of the context before it.
+func TestGrowthBySize(t *testing.T) {
+	s := parse(t, `
+version: 1
+requests: 2000
+classes:
+  - name: a
+    rate: 1
+    input: uniform:100:3000
+    output: "10"
+    session: {turns: "6", think: "1", new: ["100", "200", "-10", "-1500"]}
+`)
+	all, _ := requests(t, s, 1)
+	inputs := map[string]int64{}
+	for _, r := range all {
+		if r.Turn > 0 {
+			context := inputs[r.Session] + 10
+			want := int64(100)
+			switch {
+			case context >= 4096:
+				want = -1500
+			case context >= 2048:
+				want = -10
+			case context >= 1024:
+				want = 200
+			}
+			if got := r.InputTokens.V - context; got != want {
+				t.Fatalf("%s turn %d: %d tokens beyond %d; want %d", r.Session, r.Turn, got, context, want)
+			}
+		}
+		inputs[r.Session] = r.InputTokens.V
+	}
+	if text := s.YAML(); !bytes.Equal(parse(t, string(text)).YAML(), text) {
+		t.Errorf("does not print as it is read:\n%s", text)
+	}
+}
+
 func TestYAMLRoundTrip(t *testing.T) {
 	s := parse(t, mix)
 	text := s.YAML()

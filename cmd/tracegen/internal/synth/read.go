@@ -346,9 +346,15 @@ func (p *parser) reuse(n *yaml.Node, what string) *Reuse {
 func (p *parser) session(n *yaml.Node, what string) *Session {
 	v := &Session{}
 	p.keys(n, what, map[string]func(*yaml.Node, string){
-		"turns":       func(n *yaml.Node, what string) { v.Turns = p.dist(n, what) },
-		"think":       func(n *yaml.Node, what string) { v.Think = p.dist(n, what) },
-		"new":         func(n *yaml.Node, what string) { v.New = p.dist(n, what) },
+		"turns": func(n *yaml.Node, what string) { v.Turns = p.dist(n, what) },
+		"think": func(n *yaml.Node, what string) { v.Think = p.dist(n, what) },
+		"new": func(n *yaml.Node, what string) {
+			if n.Kind != yaml.SequenceNode {
+				v.New = []Dist{p.dist(n, what)}
+				return
+			}
+			p.list(n, what, func(n *yaml.Node, what string) { v.New = append(v.New, p.dist(n, what)) })
+		},
 		"kept":        func(n *yaml.Node, what string) { v.Kept = p.dist(n, what) },
 		"max_context": func(n *yaml.Node, what string) { v.MaxContext = p.whole(n, what, 1) },
 	})

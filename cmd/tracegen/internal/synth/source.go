@@ -86,7 +86,7 @@ func (s *source) draw() ([]turn, error) {
 	s.turns = append(s.turns[:0], first)
 	for last := first; int64(len(s.turns)) < n; {
 		t := turn{
-			input:  max(1, last.input+last.output+s.Session.New.Whole(s.draws.new.Float64())),
+			input:  max(1, last.input+last.output+s.Session.added(last.input+last.output).Whole(s.draws.new.Float64())),
 			output: s.Output.Whole(s.draws.output.Float64()),
 			kept:   1,
 		}

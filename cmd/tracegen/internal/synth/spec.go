@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"strconv"
 
 	"hydrant/formats"
@@ -75,12 +76,19 @@ type Reuse struct {
 
 // Session makes turns of one growing context.
 type Session struct {
-	Turns      Dist  // at least 1
-	Think      Dist  // s from the end of a turn to the next
-	New        Dist  // tokens of a turn beyond the prompt and the reply before; may be negative
-	Kept       Dist  // share of the blocks before that stay, 0..1; not set: all
-	MaxContext int64 // a turn beyond it (input and output) ends the session; 0: none
+	Turns      Dist   // at least 1
+	Think      Dist   // s from the end of a turn to the next
+	New        []Dist // tokens of a turn beyond the prompt and the reply before; may be negative. One, or one for each size of these: below 1 Ki, 2 Ki, 4 Ki, … tokens
+	Kept       Dist   // share of the blocks before that stay, 0..1; not set: all
+	MaxContext int64  // a turn beyond it (input and output) ends the session; 0: none
 }
+
+// Size is the number of the size of a context of n tokens: 0 below 1 Ki, 1 below 2 Ki,
+// 2 below 4 Ki, and so on.
+func Size(n int64) int { return bits.Len64(uint64(max(n, 0)) >> 10) }
+
+// added returns the distribution of what a turn adds to a context of n tokens.
+func (s *Session) added(n int64) Dist { return s.New[min(Size(n), len(s.New)-1)] }
 
 // MaxTokens bounds one length: four times the longest context there is, and it keeps
 // a prompt's ids far below what a line may hold.
@@ -144,8 +152,15 @@ func (c *Class) check() error {
 		return errors.New("reuse: want share from 0 to 1")
 	}
 	if s := c.Session; s != nil {
-		return errors.Join(atLeast("session.turns", s.Turns, 1, true), atLeast("session.think", s.Think, 0, true),
-			atLeast("session.new", s.New, -MaxTokens, true), atLeast("session.kept", s.Kept, 0, false))
+		if len(s.New) == 0 {
+			return fmt.Errorf("session.new: got nothing, want %s", wantDist)
+		}
+		for _, d := range s.New {
+			if err := atLeast("session.new", d, -MaxTokens, true); err != nil {
+				return err
+			}
+		}
+		return errors.Join(atLeast("session.turns", s.Turns, 1, true), atLeast("session.think", s.Think, 0, true), atLeast("session.kept", s.Kept, 0, false))
 	}
 	return nil
 }

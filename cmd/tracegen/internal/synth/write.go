@@ -139,7 +139,11 @@ func (w *printer) class(c *Class) {
 		w.line(2, "session:")
 		w.dist(3, "turns", s.Turns)
 		w.dist(3, "think", s.Think)
-		w.dist(3, "new", s.New)
+		if len(s.New) == 1 {
+			w.dist(3, "new", s.New[0])
+		} else {
+			w.dists(3, "new", s.New)
+		}
 		w.dist(3, "kept", s.Kept)
 		if s.MaxContext > 0 {
 			w.line(3, "max_context: %d", s.MaxContext)

@@ -95,7 +95,9 @@ func (m *mooncake) read(f Input) (*Trace, error) {
 		return r, err
 	}
 	t := m.trace(mooncakeQuantum, &schedule.Block{Tokens: m.o.BlockSize, Last: schedule.Partial}, next, m.rows.close)
-	t.Undecided = m.o.Context != "" && !decided
+	if m.o.Context != "" && !decided {
+		t.Undecided = "context"
+	}
 	return t, nil
 }
 

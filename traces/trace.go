@@ -25,8 +25,9 @@ type Trace struct {
 	// Transforms are what an option made the reader assume, for the header.
 	Transforms []schedule.Transform
 
-	// Undecided tells that an option which decides between readings decided none.
-	Undecided bool
+	// Undecided is the flag of an option that decides between readings and had nothing to
+	// decide here.
+	Undecided string
 
 	// Idle names an option that was given and has no effect on this trace, "" for none.
 	Idle string

@@ -108,9 +108,6 @@ func (w *weka) read() (*Trace, error) {
 	if err := w.some(); err != nil {
 		return nil, err
 	}
-	if w.o.Scope != "" && !w.scoped {
-		return nil, &formats.SyntaxError{Place: w.f.Place, What: "--scope", Got: w.o.Scope, Want: "traces whose hash_id_scope is global or missing: ids of a local one mean nothing outside it"}
-	}
 	if err := w.plan(); err != nil {
 		return nil, err
 	}
@@ -126,7 +123,11 @@ func (w *weka) read() (*Trace, error) {
 		block.Last = schedule.Absent
 	}
 	w.warn()
-	return w.intake.trace(w.quantum, block, next, w.rows.close), nil
+	t := w.intake.trace(w.quantum, block, next, w.rows.close)
+	if w.o.Scope != "" && !w.scoped {
+		t.Undecided = "scope"
+	}
+	return t, nil
 }
 
 // warn says what a replay of the input will look like.
@@ -170,7 +171,7 @@ func (w *weka) files() error {
 	w.place, w.line = w.f.Place, 0
 	if others > 0 {
 		w.counts["files_ignored"] = int64(others)
-		w.warnings = append(w.warnings, fmt.Sprintf("%s: left out %d files that are neither .json nor .jsonl", w.f.Place, others))
+		w.warnings = append(w.warnings, fmt.Sprintf("%s: files left out, which are neither .json nor .jsonl: %d", w.f.Place, others))
 	}
 	return nil
 }

@@ -132,36 +132,19 @@ func listed(tr *wekaTrace) wekaSums {
 	return f
 }
 
-// Every figure that is known of the 358 published traces.
-func TestWekaFigures(t *testing.T) {
+// eachWeka parses the 358 published traces, those in files first.
+func eachWeka(t *testing.T, see func(container string, text []byte, tr *wekaTrace)) {
+	t.Helper()
 	folder := filepath.Dir(fixture.Shared(t, "data/"+wekaBundle))
 	parser := wekaParser{unknown: func(key string) *jsonl.Fault { return &jsonl.Fault{What: "key", Got: key} }}
 	var tr wekaTrace
-	got := map[string]wekaSums{}
-	spans := map[string][2]string{} // id → container, hash
-	models := map[string]string{}
 	object := func(b []byte, container string) {
 		p := newPieces(bytes.NewReader(b))
 		parser.object(p, &tr)
 		if p.err != nil || !p.done() {
 			t.Fatalf("%s: %v", container, p.err)
 		}
-		f := listed(&tr)
-		f["bytes"] = int64(len(b))
-		f["first_in"] = tr.requests[0].in
-		var names []string
-		for i := range tr.requests {
-			if r := &tr.requests[i]; r.agent < 0 {
-				f["last_parent_in"] = r.in
-				f["span_parent_s"] = r.t / 1e9
-			}
-			names = append(names, tr.requests[i].model)
-		}
-		slices.Sort(names)
-		models[tr.id] = strings.Join(slices.Compact(names), ";")
-		sum := sha256.Sum256(b)
-		spans[tr.id] = [2]string{container, hex.EncodeToString(sum[:6])}
-		got[tr.id] = f
+		see(container, b, &tr)
 	}
 	paths, err := filepath.Glob(filepath.Join(folder, "trace_*.json.zst"))
 	if err != nil || len(paths) != 48 {
@@ -191,6 +174,32 @@ func TestWekaFigures(t *testing.T) {
 	if lines.Err() != nil {
 		t.Fatal(lines.Err())
 	}
+}
+
+// Every figure that is known of the 358 published traces.
+func TestWekaFigures(t *testing.T) {
+	folder := filepath.Dir(fixture.Shared(t, "data/"+wekaBundle))
+	got := map[string]wekaSums{}
+	spans := map[string][2]string{} // id → container, hash
+	models := map[string]string{}
+	eachWeka(t, func(container string, b []byte, tr *wekaTrace) {
+		f := listed(tr)
+		f["bytes"] = int64(len(b))
+		f["first_in"] = tr.requests[0].in
+		var names []string
+		for i := range tr.requests {
+			if r := &tr.requests[i]; r.agent < 0 {
+				f["last_parent_in"] = r.in
+				f["span_parent_s"] = r.t / 1e9
+			}
+			names = append(names, tr.requests[i].model)
+		}
+		slices.Sort(names)
+		models[tr.id] = strings.Join(slices.Compact(names), ";")
+		sum := sha256.Sum256(b)
+		spans[tr.id] = [2]string{container, hex.EncodeToString(sum[:6])}
+		got[tr.id] = f
+	})
 
 	// In order of time, from what the reader hands out.
 	whole, err := Weka(Input{Place: folder, Name: "weka", Path: folder, Open: openFile}, Options{Strict: true})

@@ -170,6 +170,9 @@ func TestWekaBlocks(t *testing.T) {
 			t.Errorf("--scope %q: scope %q", scope, reqs[0].Blocks.Scope)
 		}
 	}
+	if tr, _ := readWeka(t, wekaJSON("a", ask(130, "1,2")), Options{Scope: "s"}); tr.Undecided != "scope" {
+		t.Errorf("a scope that nothing uses: undecided %q", tr.Undecided)
+	}
 	silent := strings.Replace(wekaJSON("a", ask(130, "1,2")), `"hash_id_scope":"local",`, "", 1)
 	if _, reqs := readWeka(t, silent, Options{Scope: "s"}); reqs[0].Blocks.Scope != "s" {
 		t.Errorf("no hash_id_scope: scope %q", reqs[0].Blocks.Scope)
@@ -212,7 +215,6 @@ func TestWekaRefuses(t *testing.T) {
 		{name: "another block size", text: wekaJSON("x", call("0", "1")) + strings.Replace(wekaJSON("y", call("0", "1")), ":64", ":16", 1), want: `w.json:1: block_size: got "16", want 64 as in the traces before`},
 		{name: "no scope", text: without(`"hash_id_scope":"local",`), want: `w.json:1: hash_id_scope: got "nothing", want local or global`},
 		{name: "another scope", text: strings.Replace(wekaJSON("x", call("0", "1")), "local", "team", 1), want: `w.json:1: hash_id_scope: got "team", want local or global`},
-		{name: "a scope that nothing uses", text: wekaJSON("x", call("0", "1")), o: Options{Scope: "s"}, want: `w.json: --scope: got "s", want traces whose hash_id_scope is global or missing: ids of a local one mean nothing outside it`},
 		{name: "no requests", text: wekaJSON("x", ""), want: `w.json:1: requests: got "an empty list", want a request`},
 		{name: "an unknown key under --strict", text: with("note", "1"), o: Options{Strict: true}, want: `w.json:1: key: got "note", want known keys only, under --strict`},
 		{name: "no t", text: one(`{"type":"n","in":1,"out":1}`), want: `w.json:1: requests[1].t: got "nothing", want this key in each entry of its kind`},

@@ -56,11 +56,12 @@ func readTraces(c *ucli.Context, o common, f traces.Format, read traces.Options)
 		}
 	}
 	for _, t := range all {
-		if !t.trace.Undecided {
+		if t.trace.Undecided == "" {
 			return all, nil
 		}
 	}
-	return all, cli.Usagef("--context: got %q, but no session of %s leaves it open", read.Context, plural(len(all), "this trace", "these traces"))
+	flag := all[0].trace.Undecided
+	return all, cli.Usagef("--%s: got %q, but %s of %s leaves it open", flag, c.String(flag), map[string]string{"context": "no session", "scope": "no hash_id_scope"}[flag], plural(len(all), "this trace", "these traces"))
 }
 
 func plural(n int, one, many string) string {

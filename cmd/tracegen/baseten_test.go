@@ -93,6 +93,35 @@ func TestBasetenDelays(t *testing.T) {
 	}
 }
 
+// Idle time is cut, service time is not, and a cap is in the time of the replay.
+func TestBasetenCaps(t *testing.T) {
+	for _, c := range []struct {
+		turns       []turn
+		flags, want string
+	}{
+		{[]turn{{"A", 1000, -1}, {"B", 201_000, -1}}, "--gap-cap 30s", "A 0, B 30000, "},
+		{[]turn{{"A", 0, 120_000}, {"A", 150_000, 1}}, "--gap-cap 30s", "A 0, A 150000+30000, "},
+		{[]turn{{"A", 0, 0}, {"A", 6_000_000, 0}}, "--speed 10 --gap-cap 60s", "A 0, A 60000+60000, "},
+		{[]turn{{"A", 0, 0}, {"A", 6_000_000, 0}}, "--speed 10 --think-cap 60s", "A 0, A 60000+60000, "},
+	} {
+		if got := delays(t, append([]string{"baseten", logged(t, c.turns)}, strings.Fields(c.flags)...)...); got != c.want {
+			t.Errorf("%v %s: %s; want %s", c.turns, c.flags, got, c.want)
+		}
+	}
+}
+
+// A prompt that is there as text cannot be made shorter; an answer can.
+func TestBasetenLimits(t *testing.T) {
+	log := logged(t, []turn{{"A", 0, 0}})
+	var stdout, stderr bytes.Buffer
+	if code := run([]string{"baseten", log, "--max-input", "2"}, strings.NewReader(""), &stdout, &stderr); code != 2 || stdout.Len() > 0 {
+		t.Errorf("--max-input: exit %d, %s; want 2", code, stderr.String())
+	}
+	if got := delays(t, "baseten", log, "--max-output", "1"); got != "A 0, " {
+		t.Errorf("--max-output: %s", got)
+	}
+}
+
 // A log that is damaged is one line of error, and no schedule.
 func TestBasetenDamaged(t *testing.T) {
 	whole, err := os.ReadFile(logged(t, []turn{{"A", 1, 2}, {"A", 3, 4}}))

@@ -55,6 +55,9 @@ func readTraces(c *ucli.Context, o common, f traces.Format, read traces.Options)
 			cli.Warnf(cli.Stderr(c), "tracegen", "%s", w)
 		}
 	}
+	if name := all.idle(); name != "" {
+		return all, cli.Usagef("--%s: has no effect on %s", name, plural(len(all), "this trace", "these traces"))
+	}
 	for _, t := range all {
 		if t.trace.Undecided == "" {
 			return all, nil
@@ -62,6 +65,17 @@ func readTraces(c *ucli.Context, o common, f traces.Format, read traces.Options)
 	}
 	flag := all[0].trace.Undecided
 	return all, cli.Usagef("--%s: got %q, but %s of %s leaves it open", flag, c.String(flag), map[string]string{"context": "no session", "scope": "no hash_id_scope"}[flag], plural(len(all), "this trace", "these traces"))
+}
+
+// idle names an option that has no effect on any of the traces, "" for none.
+func (all openTraces) idle() string {
+	name := ""
+	for _, t := range all {
+		if name = t.trace.Idle; name == "" {
+			break
+		}
+	}
+	return name
 }
 
 func plural(n int, one, many string) string {

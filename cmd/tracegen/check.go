@@ -21,12 +21,12 @@ func checkCommand() *ucli.Command {
 	return &ucli.Command{
 		Name:      "check",
 		Usage:     "make a schedule again from its source, and compare",
-		UsageText: `tracegen check [flags] SCHEDULE [SOURCE]`,
+		UsageText: `tracegen check [flags] SCHEDULE [SOURCE…]`,
 		Description: `A schedule's header holds the arguments it was made with, its trailer the hash of
 its source. This makes the schedule again with this build and compares the request
 lines, what the header says of them, the trailer's counts and the source's hash.
 The source is looked for beside the schedule under its recorded name, where it is
-not given. Prints the hashes from source to schedule; the last of them is what
+not given; those of a merge are given in their order. Prints the hashes from source to schedule; the last of them is what
 replay writes into a run (schedule_sha256). A schedule that its source does not
 give is an error with the first difference, status 3.
 
@@ -41,20 +41,20 @@ give is an error with the first difference, status 3.
 
 // check is `tracegen check`.
 func check(c *ucli.Context) error {
-	if c.NArg() < 1 || c.NArg() > 2 {
-		return cli.Usagef("got %d inputs, want a schedule and, where it does not lie beside it, its source", c.NArg())
+	if c.NArg() < 1 {
+		return cli.Usagef("got no input, want a schedule and, where it does not lie beside it, its source")
 	}
 	given, err := readSealed(c, c.Args().First())
 	if err != nil {
 		return err
 	}
-	source, err := given.source(c.Args().Get(1))
+	sources, err := given.sources(c.Args().Tail())
 	if err != nil {
 		return err
 	}
 	args := append(slices.Clone(given.header.Args), "--quiet", "--force")
-	if source != "" {
-		args = append(args, "--", source)
+	if len(sources) > 0 {
+		args = append(append(args, "--"), sources...)
 	}
 	r, w := io.Pipe()
 	status, stderr := make(chan int, 1), &bytes.Buffer{}
@@ -75,7 +75,7 @@ func check(c *ucli.Context) error {
 	if err != nil && !errors.Is(err, errDifferent) {
 		return err
 	}
-	if err := d.fault(given, source); err != nil {
+	if err := d.fault(given, strings.Join(sources, ", ")); err != nil {
 		return err
 	}
 	if c.Bool("quiet") {
@@ -142,32 +142,59 @@ func readSealed(c *ucli.Context, path string) (*sealed, error) {
 	return s, nil
 }
 
-// source returns the path of what the schedule was made from: the one given, or the
-// recorded name beside the schedule; "" when it was made from its arguments alone.
-func (s *sealed) source(given string) (string, error) {
-	if len(s.header.Sources) == 0 {
-		return "", fmt.Errorf("%s: the header names no source", s.place)
+// sources returns the paths of what the schedule was made from: those given, or the
+// recorded names beside the schedule; none when it was made from its arguments alone.
+func (s *sealed) sources(given []string) ([]string, error) {
+	all := s.header.Sources
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s: the header names no source", s.place)
 	}
-	from := s.header.Sources[len(s.header.Sources)-1]
-	if from.Format == "synth" && from.Name == "synth" {
-		if given != "" {
-			return "", cli.Usagef("got the source %q, but %s was made from its arguments alone", given, s.place)
+	last := all[len(all)-1]
+	if last.Format == "synth" && last.Name == "synth" {
+		if len(given) > 0 {
+			return nil, cli.Usagef("got the source %q, but %s was made from its arguments alone", given[0], s.place)
 		}
-		return "", nil
+		return nil, nil
 	}
-	copied := s.header.Args[0] == "schedule" && from.Format != "schedule"
-	switch {
-	case copied && given == "":
-		return "", cli.WithHint(fmt.Errorf("%s: it was copied from a schedule that it does not name", s.place), "tracegen check SCHEDULE SOURCE names it")
-	case copied:
-	case given == "":
-		given = filepath.Join(filepath.Dir(s.path), from.Name)
-		if _, err := os.Stat(given); err != nil {
-			return "", cli.WithHint(fmt.Errorf("%s: source %q is not beside it", s.place, from.Name), "tracegen check SCHEDULE SOURCE names it")
+	if s.header.Args[0] == "schedule" {
+		// Before an input stand the sources that it has itself, so the names of all inputs
+		// of a merge cannot be told from the list.
+		switch {
+		case last.Format != "schedule" && len(given) == 0:
+			return nil, cli.WithHint(fmt.Errorf("%s: it was copied from a schedule that it does not name", s.place), "tracegen check SCHEDULE SOURCE names it")
+		case last.Format != "schedule":
+			return given, nil
+		case len(given) < 2:
+			all = all[len(all)-1:]
+		default:
+			return given, sameName(given[len(given)-1], last.Name)
 		}
-	case filepath.Base(given) != from.Name:
-		return "", cli.WithHint(cli.Usagef("source: got %q, want a file of the name %q, as the header says", given, from.Name),
-			"names become scopes of block ids: give the file that name again, or a link to it")
+	}
+	if len(given) == 0 {
+		for _, from := range all {
+			path := filepath.Join(filepath.Dir(s.path), from.Name)
+			if _, err := os.Stat(path); err != nil {
+				return nil, cli.WithHint(fmt.Errorf("%s: source %q is not beside it", s.place, from.Name), "tracegen check SCHEDULE SOURCE names it")
+			}
+			given = append(given, path)
+		}
+		return given, nil
+	}
+	if len(given) != len(all) {
+		return nil, cli.Usagef("got %s, want %d as the header says", counted(int64(len(given)), "source"), len(all))
+	}
+	for i, path := range given {
+		if err := sameName(path, all[i].Name); err != nil {
+			return nil, err
+		}
 	}
 	return given, nil
+}
+
+func sameName(path, name string) error {
+	if filepath.Base(path) == name {
+		return nil
+	}
+	return cli.WithHint(cli.Usagef("source: got %q, want a file of the name %q, as the header says", path, name),
+		"names become scopes of block ids: give the file that name again, or a link to it")
 }

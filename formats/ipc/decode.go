@@ -27,6 +27,16 @@ type Decoder[T any] struct {
 	rows  int
 	next  int
 	row   T
+
+	numbers []number // of the loaded batch
+	others  []int    // columns that are no whole numbers that may be null
+}
+
+// number is a column of whole numbers that may be null, and the field that it fills.
+type number struct {
+	to     *formats.Int
+	values []int64 // nil: all are null
+	valid  []byte  // a bit per row; nil: none is null
 }
 
 // NewDecoder returns a decoder for a stream that declares table t.
@@ -47,6 +57,7 @@ func NewDecoder[T any](cols []Column[T], t *Table, place string) (*Decoder[T], e
 			return nil, &formats.SyntaxError{Place: place, What: "column " + c.Name, Got: "none", Want: "one of type " + c.Type}
 		}
 		d.at = append(d.at, at)
+		d.vals[i].field = c.Field(&d.row)
 	}
 	return d, nil
 }
@@ -105,6 +116,7 @@ func (d *Decoder[T]) Load(fr Frame, place string) (err error) {
 		return &formats.SyntaxError{Place: place, What: "record batch", Err: d.rdr.Err()}
 	}
 	rec := d.rdr.Record()
+	d.numbers, d.others = d.numbers[:0], d.others[:0]
 	for i, c := range d.cols {
 		if d.at[i] < 0 {
 			continue
@@ -116,9 +128,28 @@ func (d *Decoder[T]) Load(fr Frame, place string) (err error) {
 		if err := d.vals[i].load(a); err != nil {
 			return &formats.SyntaxError{Place: place, What: "column " + c.Name, Err: err}
 		}
+		d.sort(i, a)
 	}
 	d.rows = int(rows)
 	return nil
+}
+
+// sort says how column i of the batch is stored into a row. Most columns are numbers that may
+// be null, of which Next then asks nothing row by row.
+func (d *Decoder[T]) sort(i int, a arrow.Array) {
+	to, ok := d.vals[i].field.(*formats.Int)
+	if _, whole := a.(*array.Int64); !ok || !whole {
+		d.others = append(d.others, i)
+		return
+	}
+	n := number{to: to}
+	if a.NullN() < a.Len() {
+		n.values = d.vals[i].i64
+	}
+	if a.NullN() > 0 {
+		n.valid = a.NullBitmapBytes()
+	}
+	d.numbers = append(d.numbers, n)
 }
 
 // Next returns the next row of the batch, valid until the next call (its text may
@@ -127,10 +158,17 @@ func (d *Decoder[T]) Next() *T {
 	if d.next == d.rows {
 		return nil
 	}
-	for i := range d.cols {
-		if d.at[i] >= 0 {
-			d.vals[i].get(d.cols[i].Field(&d.row), d.next)
+	row := d.next
+	for i := range d.numbers {
+		n := &d.numbers[i]
+		if n.values == nil || n.valid != nil && n.valid[row>>3]>>(row&7)&1 == 0 {
+			*n.to = formats.Int{}
+		} else {
+			*n.to = formats.Some(n.values[row])
 		}
+	}
+	for _, i := range d.others {
+		d.vals[i].get(row)
 	}
 	d.next++
 	return &d.row
@@ -138,6 +176,7 @@ func (d *Decoder[T]) Next() *T {
 
 // values gives access to one column of the loaded batch.
 type values struct {
+	field any // pointer to the row's field
 	a     arrow.Array
 	i64   []int64
 	i32   []int32
@@ -200,10 +239,10 @@ func rising(off []int32, limit int) error {
 	return nil
 }
 
-// get stores the value of a row behind a field pointer.
-func (v *values) get(field any, row int) {
+// get stores the value of a row into its field.
+func (v *values) get(row int) {
 	null := v.a.IsNull(row)
-	switch p := field.(type) {
+	switch p := v.field.(type) {
 	case *int64:
 		*p = v.i64[row]
 	case *formats.Int:
@@ -236,7 +275,7 @@ func (v *values) get(field any, row int) {
 	case *float64:
 		*p = v.f64[row]
 	default:
-		internal("no column holds a %T", field)
+		internal("no column holds a %T", v.field)
 	}
 }
 

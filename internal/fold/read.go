@@ -15,19 +15,20 @@ import (
 
 // fold is the state of one Run.
 type fold struct {
-	o       Options
-	rows    store
-	text    texts
-	after   []int64 // ids of predecessors, of all rows in a row
-	gaps    []int64 // scratch
-	scratch []int64
-	chunks  spool
-	parts   []*part
-	clients []client
-	order   order // of stamps, counted while reading
-	latest  latest
-	inputs  []summary.Input
-	notes   []string
+	o                              Options
+	rows                           store
+	text                           texts
+	lastClass, lastModel, lastAddr lastText
+	after                          []int64 // ids of predecessors, of all rows in a row
+	gaps                           []int64 // scratch
+	scratch                        []int64
+	chunks                         spool
+	parts                          []*part
+	clients                        []client
+	order                          order // of stamps, counted while reading
+	latest                         latest
+	inputs                         []summary.Input
+	notes                          []string
 
 	// Set by settle.
 	ids       ids     // rows by id; from settle on the rows are in the order of (u, id)

@@ -104,39 +104,41 @@ func (f *fold) take(r *rec, q *run.Request, place string, part int) error {
 	bad := func(what, got, want string) error {
 		return &formats.SyntaxError{Place: fmt.Sprintf("%s: request %d", place, q.RequestID), What: what, Got: got, Want: want}
 	}
-	times := [...]timeField{{"scheduled_ns", q.ScheduledNS}, {"due_ns", q.DueNS}, {"prepared_ns", q.PreparedNS},
-		{"dispatched_ns", q.DispatchedNS}, {"conn_asked_ns", q.ConnAskedNS}, {"conn_ready_ns", q.ConnReadyNS}, {"dns_ns", q.DNSNS},
-		{"connect_ns", q.ConnectNS}, {"tls_ns", q.TLSNS}, {"write_done_ns", q.WriteDoneNS}, {"first_byte_kernel_ns", q.FirstByteKernelNS},
-		{"first_byte_ns", q.FirstByteNS}, {"first_event_ns", q.FirstEventNS}, {"first_token_kernel_ns", q.FirstTokenKernelNS},
-		{"first_token_ns", q.FirstTokenNS}, {"first_answer_kernel_ns", q.FirstAnswerKernelNS}, {"first_answer_ns", q.FirstAnswerNS},
-		{"last_token_kernel_ns", q.LastTokenKernelNS}, {"last_token_ns", q.LastTokenNS}, {"end_ns", q.EndNS}}
+	times := [...]*formats.Int{&q.ScheduledNS, &q.DueNS, &q.PreparedNS, &q.DispatchedNS, &q.ConnAskedNS, &q.ConnReadyNS, &q.DNSNS, &q.ConnectNS,
+		&q.TLSNS, &q.WriteDoneNS, &q.FirstByteKernelNS, &q.FirstByteNS, &q.FirstEventNS, &q.FirstTokenKernelNS, &q.FirstTokenNS,
+		&q.FirstAnswerKernelNS, &q.FirstAnswerNS, &q.LastTokenKernelNS, &q.LastTokenNS, &q.EndNS}
 	for i, t := range times {
-		if !t.v.Valid {
+		if !t.Valid {
 			continue
 		}
-		if t.v.V < -maxTime || t.v.V > maxTime {
-			return bad(t.name, t.v.String(), "a time within 36 years of the epoch")
+		if t.V < -maxTime || t.V > maxTime {
+			return bad(timeNames[i], t.String(), "a time within 36 years of the epoch")
 		}
 		if i < unhappened {
 			continue
 		}
-		if t.v.V < -clockSlack {
-			return bad(t.name, t.v.String(), "a time from the epoch on")
+		if t.V < -clockSlack {
+			return bad(timeNames[i], t.String(), "a time from the epoch on")
 		}
-		f.latest.see(t.v.V, q.RequestID, t.name)
-	}
-	counts := [...]countField{{"turn", formats.Some(q.Turn), maxCount}, {"planned_input_tokens", q.PlannedInputTokens, maxTokens},
-		{"planned_output_tokens", q.PlannedOutputTokens, maxTokens}, {"expected_cached_tokens", q.ExpectedCachedTokens, maxTokens},
-		{"input_tokens", q.InputTokens, maxTokens}, {"output_tokens", q.OutputTokens, maxTokens}, {"reasoning_tokens", q.ReasoningTokens, maxTokens},
-		{"cached_tokens", q.CachedTokens, maxTokens}, {"first_chunk_tokens", q.FirstChunkTokens, maxTokens}, {"token_events", q.TokenEvents, maxTokens},
-		{"worker", q.Worker, 1 << 30}, {"bytes_sent", q.BytesSent, maxCount}, {"reads", q.Reads, maxCount}, {"multi_event_reads", q.MultiEventReads, maxCount},
-		{"cap_wait_ns", q.CapWaitNS, maxTime}, {"segments_in", q.SegmentsIn, maxCount}, {"retransmits", q.Retransmits, maxCount}}
-	for _, c := range counts {
-		if c.v.Valid && (c.v.V < 0 || c.v.V > c.most) {
-			return bad(c.name, c.v.String(), fmt.Sprintf("a count from 0 to %d", c.most))
+		if t.V > f.latest.at {
+			f.latest = latest{t.V, q.RequestID, timeNames[i]}
 		}
 	}
-	outcome := slices.Index(run.Outcomes[:], q.Outcome)
+	if q.Turn < 0 || q.Turn > maxCount {
+		return bad("turn", fmt.Sprint(q.Turn), fmt.Sprintf("a count from 0 to %d", int64(maxCount)))
+	}
+	counts := [...]*formats.Int{&q.PlannedInputTokens, &q.PlannedOutputTokens, &q.ExpectedCachedTokens, &q.InputTokens, &q.OutputTokens,
+		&q.ReasoningTokens, &q.CachedTokens, &q.FirstChunkTokens, &q.TokenEvents, &q.Worker, &q.BytesSent, &q.Reads, &q.MultiEventReads,
+		&q.CapWaitNS, &q.SegmentsIn, &q.Retransmits}
+	for i, c := range counts {
+		if c.Valid && uint64(c.V) > uint64(countLimits[i].most) {
+			return bad(countLimits[i].name, c.String(), fmt.Sprintf("a count from 0 to %d", countLimits[i].most))
+		}
+	}
+	outcome := int(outcomeOK)
+	if q.Outcome != run.OK {
+		outcome = slices.Index(run.Outcomes[:], q.Outcome)
+	}
 	if outcome < 0 {
 		return bad("outcome", q.Outcome, "one of those of version 1")
 	}
@@ -158,7 +160,7 @@ func (f *fold) take(r *rec, q *run.Request, place string, part int) error {
 		firstChunk: pack(q.FirstChunkTokens), tokens: pack(q.TokenEvents), gapSum: null, gapP99: null, gapMax: null,
 		sent: pack(q.BytesSent), reads: pack(q.Reads), multi: pack(q.MultiEventReads), segments: pack(q.SegmentsIn),
 		retransmits: pack(q.Retransmits), part: int64(part), worker: q.Worker.Or(-1),
-		session: f.text.index(q.Session), class: f.text.index(q.Class), model: f.text.index(q.Model), addr: f.text.index(q.RemoteAddr),
+		session: f.text.index(q.Session), class: f.lastClass.index(&f.text, q.Class), model: f.lastModel.index(&f.text, q.Model), addr: f.lastAddr.index(&f.text, q.RemoteAddr),
 		outcome: uint8(outcome), source: uint8(source), reused: int8(q.ConnReused.Or(-1)),
 		local: strings.HasPrefix(q.Error, run.LocalPrefix), early: q.EarlyResponse.Or(0) == 1,
 		after: null, afterN: int64(len(q.After)), fluidity: -1}
@@ -238,10 +240,19 @@ func (l *latest) see(at, id int64, name string) {
 // origin, such as Unix time or the start of the host, are further off.
 const clockSlack = second
 
-type timeField struct {
+// timeNames are the columns of the times of a row, in the order in which take looks at them.
+var timeNames = [...]string{"scheduled_ns", "due_ns", "prepared_ns", "dispatched_ns", "conn_asked_ns", "conn_ready_ns", "dns_ns", "connect_ns",
+	"tls_ns", "write_done_ns", "first_byte_kernel_ns", "first_byte_ns", "first_event_ns", "first_token_kernel_ns", "first_token_ns",
+	"first_answer_kernel_ns", "first_answer_ns", "last_token_kernel_ns", "last_token_ns", "end_ns"}
+
+// countLimits are those of its counts, and what each is at most.
+var countLimits = [...]struct {
 	name string
-	v    formats.Int
-}
+	most int64
+}{{"planned_input_tokens", maxTokens}, {"planned_output_tokens", maxTokens}, {"expected_cached_tokens", maxTokens}, {"input_tokens", maxTokens},
+	{"output_tokens", maxTokens}, {"reasoning_tokens", maxTokens}, {"cached_tokens", maxTokens}, {"first_chunk_tokens", maxTokens},
+	{"token_events", maxTokens}, {"worker", 1 << 30}, {"bytes_sent", maxCount}, {"reads", maxCount}, {"multi_event_reads", maxCount},
+	{"cap_wait_ns", maxTime}, {"segments_in", maxCount}, {"retransmits", maxCount}}
 
 type countField struct {
 	name string
@@ -297,6 +308,20 @@ func (t *texts) index(s string) int64 {
 		t.all = append(t.all, s)
 	}
 	return i
+}
+
+// lastText is a text of the row before: most rows have the same.
+type lastText struct {
+	text string
+	at   int64
+	any  bool
+}
+
+func (l *lastText) index(t *texts, s string) int64 {
+	if !l.any || l.text != s {
+		*l = lastText{s, t.index(s), true}
+	}
+	return l.at
 }
 
 // roundDiv returns a·b/c rounded half up for c > 0, saturating: the product is

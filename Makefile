@@ -59,7 +59,7 @@ fuzz: ## run each fuzz target for FUZZTIME (5s)
 ROUNDS ?= 5
 ONLY   ?=
 # Wants a quiet Linux host with 2 CPUs of its own; ONLY names scenarios of scripts/bench.
-bench: bin/replay bin/tracegen ## measure against the floor programs and write docs/performance.md; ROUNDS=1 for a look
+bench: bin/replay bin/tracegen bin/reduce ## measure against the floor programs and write docs/performance.md; ROUNDS=1 for a look
 	@mkdir -p .cache && $(GO) build -o .cache/bench ./scripts/bench
 	.cache/bench bin $(ROUNDS) $(if $(ONLY),-,docs/performance.md) $(ONLY)
 

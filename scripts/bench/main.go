@@ -60,7 +60,7 @@ func measure(args []string) error {
 	}
 	// Replay runs its workers at this niceness where it may; the others get the same.
 	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, -10)
-	if out, err := exec.Command("go", "build", "-o", b.tmp, "./scripts/bench/paced", "./scripts/bench/maketrace", "./scripts/bench/floor/...").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", b.tmp, "./scripts/bench/paced", "./scripts/bench/maketrace", "./scripts/bench/makerun", "./scripts/bench/floor/...").CombinedOutput(); err != nil {
 		return fmt.Errorf("building the floor programs: %w\n%s", err, out)
 	}
 	t := newTable(rounds, args[3:])

@@ -123,7 +123,7 @@ func blank(line []byte) bool { return len(bytes.TrimLeft(line, " \t\r\n")) == 0 
 func (in *intake) at() string { return in.place + ":" + strconv.FormatInt(in.line, 10) }
 
 func (in *intake) syntax(f *jsonl.Fault) *formats.SyntaxError {
-	return &formats.SyntaxError{Place: in.at(), What: f.What, Got: f.Got, Want: f.Want}
+	return &formats.SyntaxError{Place: in.at(), What: formats.Clip(f.What), Got: formats.Clip(f.Got), Want: f.Want}
 }
 
 // count adds n of something to the trailer's counts; 0 leaves no trace.
@@ -141,8 +141,10 @@ func (in *intake) time(ns int64) {
 	in.clock = ns
 }
 
-// key counts a key, or a column, that is not carried.
+// key counts a key, or a column, that is not carried. A long one goes by its beginning:
+// it comes from a damaged row.
 func (in *intake) key(name string) *jsonl.Fault {
+	name = formats.Clip(name)
 	if in.strict {
 		return &jsonl.Fault{What: in.things, Got: name, Want: "known " + in.things + "s only, under --strict"}
 	}

@@ -46,3 +46,31 @@ func TestTable(t *testing.T) {
 		t.Errorf("strict: %v", err)
 	}
 }
+
+// A damaged row may be as long as a line gets; what is said of it is not.
+func TestLongRowsInShort(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for text, want := range map[string]string{
+		"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,1,\"" + long:              "t:2: row: got ",
+		"TIMESTAMP,ContextTokens,G" + long + "\n2023-11-16 18:15:46,1,2\n":                      "t:1: header: got ",
+		"TIMESTAMP,ContextTokens,GeneratedTokens," + long + "," + long + "\n2023-11-16,1,2,3\n": "t:1: header: got ",
+	} {
+		_, err := azureFormat.Read(piped("t", strings.NewReader(text)), Options{})
+		if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 300 {
+			t.Errorf("%.60s…: %.400v; want %s and what is long in short", text, err, want)
+		}
+	}
+	tr, err := mooncakeFormat.Read(piped("t", strings.NewReader(`{"timestamp":0,"input_length":5,"`+long+`":1}`)), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	_, end := plan(t, tr)
+	if len(tr.Warnings) != 1 || len(tr.Warnings[0]) > 300 || len(end.Counts) != 1 || len(end.Counts[0].Name) > 100 {
+		t.Errorf("an unknown key of 1 MiB: warnings %.400q, counts %.400v; want its beginning", tr.Warnings, end.Counts)
+	}
+	_, err = mooncakeFormat.Read(piped("t", strings.NewReader(`{"timestamp":0,"input_length":5,"`+long+`":tru}`)), Options{})
+	if err == nil || len(err.Error()) > 300 {
+		t.Errorf("a fault under a key of 1 MiB: %.400v; want its beginning", err)
+	}
+}

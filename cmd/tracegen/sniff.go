@@ -2,12 +2,14 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
 
+	"hydrant/formats"
 	"hydrant/formats/schedule"
 	"hydrant/internal/cli"
 	"hydrant/internal/codec"
@@ -67,8 +69,8 @@ func sniffFile(path string, st fs.FileInfo) (string, error) {
 		}
 		return sniff(path, nil, names)
 	}
-	if !st.Mode().IsRegular() {
-		return "", nil // a pipe has no bytes to spare
+	if !st.Mode().IsRegular() { // a pipe has no bytes to spare
+		return "", cli.Usagef("got %q, want FORMAT in front of it: what is no file shows its format only once; standard input, as -, needs none", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -94,11 +96,21 @@ func readHead(r io.Reader) ([]byte, error) {
 
 // sniff names the command for an input that begins with head, compressed or not.
 func sniff(place string, head []byte, names []string) (string, error) {
-	if z, _, err := codec.NewReader(bytes.NewReader(head)); err == nil {
+	whole := len(head) < traces.SniffBytes // head is all there is
+	z, _, err := codec.NewReader(bytes.NewReader(head))
+	if err == nil {
 		plain := make([]byte, traces.SniffBytes)
-		n, _ := io.ReadFull(z, plain) // as far as the head goes
+		var n int
+		n, err = io.ReadFull(z, plain) // as far as the head goes
 		z.Close()
 		head = plain[:n]
+	}
+	switch {
+	case !whole || names != nil:
+	case errors.Is(err, io.EOF):
+		return "", &formats.TruncatedError{Place: place, Want: "a first row", Help: "the input is empty: look at what the tool before it said"}
+	case errors.Is(err, io.ErrUnexpectedEOF) && err != io.ErrUnexpectedEOF: // that of the container
+		return "", &formats.TruncatedError{Place: place, Want: "the rest of the trace", Err: err, Help: "the file was cut off; copy it again"}
 	}
 	if bytes.HasPrefix(head, []byte(`{"schedule":`)) || bytes.Contains(head[:min(200, len(head))], []byte(`"`+schedule.Format+`"`)) {
 		return "schedule", nil

@@ -273,8 +273,8 @@ func flagWorkload(c *ucli.Context) (*synth.Spec, error) {
 		dist("prefix-tokens", &k.Prefix.Tokens)
 	}
 	if err == nil && c.IsSet("turns") {
-		k.Session = &synth.Session{New: []synth.Dist{k.Input}, MaxContext: c.Int64("session-context")}
-		dist("turns", &k.Session.Turns)
+		k.Session = &synth.Session{New: []synth.Dist{k.Input}, Turns: make([]synth.Dist, 1), MaxContext: c.Int64("session-context")}
+		dist("turns", &k.Session.Turns[0])
 		dist("think", &k.Session.Think)
 		dist("new-tokens", &k.Session.New[0])
 	}

@@ -16,6 +16,7 @@ const (
 	points  = 201 // quantiles of a length
 	few     = 33  // quantiles of what is many or matters less
 	cells   = 16  // shares of the ranks of input and output
+	sizes   = 8   // shares of the ranks of input for turns
 	fronts  = 32  // shares of the ranks of input for shared fronts
 	perCell = 8   // requests that a share should have
 )
@@ -65,7 +66,7 @@ func (p *Profile) Describe(starts *Starts) (*synth.Spec, error) {
 		c.Reuse = p.fronts()
 	}
 	if len(p.added) > 0 && len(p.think) > 0 {
-		c.Session = &synth.Session{Turns: counts(p.turns), Think: quantiles(p.think, points), New: p.growth(), MaxContext: p.longest}
+		c.Session = &synth.Session{Turns: p.turns(), Think: quantiles(p.think, points), New: p.growth(), MaxContext: p.longest}
 		if len(p.kept) > 0 {
 			c.Session.Kept = quantiles(p.kept, few)
 		}
@@ -117,6 +118,22 @@ func counts(values []int64) synth.Dist {
 		panic("internal error: a fitted histogram: " + err.Error())
 	}
 	return d
+}
+
+// turns returns how many turns sessions have, by shares of the ranks of their first
+// prompts: a trace may mix kinds of sessions that differ in both.
+func (p *Profile) turns() (all []synth.Dist) {
+	n := len(p.firsts)
+	g := shares(n/few, sizes)
+	of := make([][]int64, g)
+	for rank, i := range p.ranked(func(f first) int64 { return f.input }) {
+		of[rank*g/n] = append(of[rank*g/n], p.firsts[i].turns)
+	}
+	for _, v := range of {
+		slices.Sort(v)
+		all = append(all, counts(v))
+	}
+	return all
 }
 
 // growth returns what turns add, by the size of what was there. A size that few turns

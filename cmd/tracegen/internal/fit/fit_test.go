@@ -202,6 +202,40 @@ classes:
 	}
 }
 
+// A mix of chats of many turns and single long documents is fitted as one class, and
+// keeps what the kinds have in common with their lengths.
+func TestLikeMix(t *testing.T) {
+	s, err := synth.Parse([]byte(`
+version: 1
+requests: 20000
+rate: 50
+classes:
+  - name: chat
+    weight: 3
+    input: lognormal:400:1
+    output: geometric:100
+    prefix: {pool: 200, tokens: lognormal:1000:1, zipf: 1, share: 0.7}
+    session: {turns: geometric:5, think: lognormal:20:2, new: uniform:5:80}
+  - name: document
+    input: lognormal:8000:1
+    output: geometric:300
+`), "mix.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := made(t, s, 1)
+	like, err := p.Describe(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Compare(p, made(t, like, 2))
+	if d := c.BlockHit[1] - c.BlockHit[0]; !(math.Abs(d) <= 0.02) || c.InputKS > 0.05 || c.OutputKS > 0.05 {
+		var b strings.Builder
+		c.Write(&b)
+		t.Errorf("a fit of a mix is not like it:\n%s", b.String())
+	}
+}
+
 func TestGrid(t *testing.T) {
 	every := func(n int, f func(i int) int64) (at []int64) {
 		for i := range n {

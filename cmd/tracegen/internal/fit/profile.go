@@ -27,7 +27,6 @@ type Profile struct {
 	firsts        []first
 	ages          [octaves][]int32 // of shared fronts, requests, by the octave of their blocks
 
-	turns                    []int64 // of sessions that are over
 	think                    []float64
 	added                    [][]int64 // tokens beyond the prompt and the reply before, by the size of these
 	kept                     []float64 // share of the blocks before
@@ -52,11 +51,12 @@ const octaves = 24
 type first struct {
 	input, output int64
 	shared        int64 // leading whole blocks seen before
+	turns         int64 // of the session
 }
 
 // chain is a stream of a session that is open.
 type chain struct {
-	turns         int64
+	first         int // number of its first request
 	at            int64
 	timed         bool
 	input, output int64
@@ -85,7 +85,7 @@ func (p *Profile) Add(r *schedule.Request) error {
 	key := r.Session + "\x00" + r.Stream
 	c := p.chains[key]
 	if c == nil {
-		c = &chain{}
+		c = &chain{first: len(p.firsts)}
 		p.sessions++
 		if r.AtNS.Valid {
 			p.starts = append(p.starts, r.AtNS.V)
@@ -104,14 +104,13 @@ func (p *Profile) Add(r *schedule.Request) error {
 	} else {
 		p.turn(c, r)
 	}
-	c.turns++
+	p.firsts[c.first].turns++
 	c.at, c.timed, c.input, c.output = r.AtNS.V, r.AtNS.Valid, in, out
 	if r.Blocks != nil && !r.Last {
 		c.runs = append(c.runs[:0], r.Blocks.Add...)
 	}
 	if r.Last {
 		delete(p.chains, key)
-		p.turns = append(p.turns, c.turns)
 		p.forget(r)
 		return nil
 	}
@@ -144,13 +143,9 @@ func (p *Profile) turn(c *chain, r *schedule.Request) {
 	}
 }
 
-// Done ends the profile: sessions that have no last line end here.
+// Done ends the profile.
 func (p *Profile) Done() {
-	for _, c := range p.chains {
-		p.turns = append(p.turns, c.turns)
-	}
 	p.chains = nil
-	slices.Sort(p.turns)
 	slices.Sort(p.starts)
 }
 

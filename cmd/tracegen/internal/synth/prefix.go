@@ -55,8 +55,7 @@ func (s *prefixes) run(i int64) schedule.Run { return schedule.Run{s.first[i], s
 // draw returns how many leading blocks an earlier prompt has shared with one whose
 // length has the rank u.
 func (r *Reuse) draw(rng *rand.Rand, u float64) int64 {
-	i := min(int(u*float64(len(r.Blocks))), len(r.Blocks)-1)
-	return max(0, r.Blocks[i].Whole(rng.Float64()))
+	return max(0, share(r.Blocks, u).Whole(rng.Float64()))
 }
 
 // age returns how many requests ago the earlier prompt was.

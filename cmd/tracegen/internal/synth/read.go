@@ -164,6 +164,15 @@ func (p *parser) dist(n *yaml.Node, what string) (d Dist) {
 	return d
 }
 
+// dists reads one distribution, or a list of them.
+func (p *parser) dists(n *yaml.Node, what string) (ds []Dist) {
+	if n.Kind != yaml.SequenceNode {
+		return []Dist{p.dist(n, what)}
+	}
+	p.list(n, what, func(n *yaml.Node, what string) { ds = append(ds, p.dist(n, what)) })
+	return ds
+}
+
 // mixed is what classes take over unless they say otherwise.
 type mixed struct {
 	rate     []arrivals.Segment
@@ -330,13 +339,10 @@ func (p *parser) prefix(n *yaml.Node, what string) *Prefix {
 
 func (p *parser) reuse(n *yaml.Node, what string) *Reuse {
 	v := &Reuse{}
-	all := func(to *[]Dist) func(*yaml.Node, string) {
-		return func(n *yaml.Node, what string) {
-			p.list(n, what, func(n *yaml.Node, what string) { *to = append(*to, p.dist(n, what)) })
-		}
-	}
-	p.keys(n, what, map[string]func(*yaml.Node, string){"blocks": all(&v.Blocks), "age": all(&v.Age),
-		"share": func(n *yaml.Node, what string) { v.Share = p.number(n, what) }})
+	p.keys(n, what, map[string]func(*yaml.Node, string){
+		"blocks": func(n *yaml.Node, what string) { v.Blocks = p.dists(n, what) },
+		"age":    func(n *yaml.Node, what string) { v.Age = p.dists(n, what) },
+		"share":  func(n *yaml.Node, what string) { v.Share = p.number(n, what) }})
 	if len(v.Blocks) == 0 || len(v.Age) == 0 {
 		p.fail(n, what, "a part of it", "blocks and age")
 	}
@@ -346,15 +352,9 @@ func (p *parser) reuse(n *yaml.Node, what string) *Reuse {
 func (p *parser) session(n *yaml.Node, what string) *Session {
 	v := &Session{}
 	p.keys(n, what, map[string]func(*yaml.Node, string){
-		"turns": func(n *yaml.Node, what string) { v.Turns = p.dist(n, what) },
-		"think": func(n *yaml.Node, what string) { v.Think = p.dist(n, what) },
-		"new": func(n *yaml.Node, what string) {
-			if n.Kind != yaml.SequenceNode {
-				v.New = []Dist{p.dist(n, what)}
-				return
-			}
-			p.list(n, what, func(n *yaml.Node, what string) { v.New = append(v.New, p.dist(n, what)) })
-		},
+		"turns":       func(n *yaml.Node, what string) { v.Turns = p.dists(n, what) },
+		"think":       func(n *yaml.Node, what string) { v.Think = p.dist(n, what) },
+		"new":         func(n *yaml.Node, what string) { v.New = p.dists(n, what) },
 		"kept":        func(n *yaml.Node, what string) { v.Kept = p.dist(n, what) },
 		"max_context": func(n *yaml.Node, what string) { v.MaxContext = p.whole(n, what, 1) },
 	})

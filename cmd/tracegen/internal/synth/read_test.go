@@ -37,6 +37,8 @@ func TestParseRefuses(t *testing.T) {
 		{head + class + ", reuse: {blocks: ['1']}}", `classes[0].reuse: got "a part of it"`},
 		{head + class + ", session: {turns: '0', think: '1', new: '1'}}", `class a: session.turns: got "0", want values of at least 1`},
 		{head + class + ", session: {turns: '2', new: '1'}}", `class a: session.think: got nothing`},
+		{head + class + ", session: {turns: [], think: '1', new: '1'}}", `class a: session.turns: got nothing`},
+		{head + class + ", session: {turns: ['1', '0'], think: '1', new: '1'}}", `class a: session.turns: got "0", want values of at least 1`},
 		{head + class + ", session: {turns: '2', think: '1', new: []}}", `class a: session.new: got nothing`},
 		{head + class + ", session: {turns: '2', think: '1', new: ['1', x]}}", `classes[0].session.new[1]: got "x", want a number`},
 		{head + class + ", ranks: [[1, 2], [3]]}", `classes[0].ranks[1]: got "1 weights", want rows of one length`},

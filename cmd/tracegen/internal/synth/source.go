@@ -64,14 +64,14 @@ func (s *source) arrive() (int64, bool) {
 
 // draw draws the turns of the next session, valid until the next call.
 func (s *source) draw() ([]turn, error) {
+	u, v := s.ranks()
 	n := int64(1)
 	if s.Session != nil {
-		n = s.Session.Turns.Whole(s.draws.turns.Float64())
+		n = share(s.Session.Turns, u).Whole(s.draws.turns.Float64())
 	}
 	if n > maxTurns {
 		return nil, fmt.Errorf("turns: drew %d, want at most %d", n, int64(maxTurns))
 	}
-	u, v := s.ranks()
 	first := turn{input: s.Input.Whole(u), output: s.Output.Whole(v), prefix: -1}
 	if s.Prefix != nil {
 		first.prefix = s.prefix.draw(s.draws.prefix)
@@ -111,6 +111,9 @@ func (s *source) draw() ([]turn, error) {
 	}
 	return append([]turn(nil), s.turns...), nil
 }
+
+// share returns the distribution of a rank u, of those for equal shares of ranks.
+func share(ds []Dist, u float64) Dist { return ds[min(int(u*float64(len(ds))), len(ds)-1)] }
 
 // maxTurns bounds what one session holds in memory.
 const maxTurns = 1 << 20

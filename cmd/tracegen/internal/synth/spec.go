@@ -76,7 +76,7 @@ type Reuse struct {
 
 // Session makes turns of one growing context.
 type Session struct {
-	Turns      Dist   // at least 1
+	Turns      []Dist // at least 1; one, or one for each of equal shares of the ranks of Input
 	Think      Dist   // s from the end of a turn to the next
 	New        []Dist // tokens of a turn beyond the prompt and the reply before; may be negative. One, or one for each size of these: below 1 Ki, 2 Ki, 4 Ki, … tokens
 	Kept       Dist   // share of the blocks before that stay, 0..1; not set: all
@@ -160,7 +160,15 @@ func (c *Class) check() error {
 				return err
 			}
 		}
-		return errors.Join(atLeast("session.turns", s.Turns, 1, true), atLeast("session.think", s.Think, 0, true), atLeast("session.kept", s.Kept, 0, false))
+		if len(s.Turns) == 0 {
+			return fmt.Errorf("session.turns: got nothing, want %s", wantDist)
+		}
+		for _, d := range s.Turns {
+			if err := atLeast("session.turns", d, 1, true); err != nil {
+				return err
+			}
+		}
+		return errors.Join(atLeast("session.think", s.Think, 0, true), atLeast("session.kept", s.Kept, 0, false))
 	}
 	return nil
 }

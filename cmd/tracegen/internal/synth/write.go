@@ -137,13 +137,9 @@ func (w *printer) class(c *Class) {
 	}
 	if s := c.Session; s != nil {
 		w.line(2, "session:")
-		w.dist(3, "turns", s.Turns)
+		w.dists(3, "turns", s.Turns)
 		w.dist(3, "think", s.Think)
-		if len(s.New) == 1 {
-			w.dist(3, "new", s.New[0])
-		} else {
-			w.dists(3, "new", s.New)
-		}
+		w.dists(3, "new", s.New)
 		w.dist(3, "kept", s.Kept)
 		if s.MaxContext > 0 {
 			w.line(3, "max_context: %d", s.MaxContext)
@@ -151,7 +147,12 @@ func (w *printer) class(c *Class) {
 	}
 }
 
+// dists prints one distribution, or a list of them.
 func (w *printer) dists(depth int, key string, ds []Dist) {
+	if len(ds) == 1 {
+		w.dist(depth, key, ds[0])
+		return
+	}
 	w.line(depth, "%s:", key)
 	for _, d := range ds {
 		w.line(depth+1, "- %s", d)

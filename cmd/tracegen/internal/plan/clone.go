@@ -39,10 +39,15 @@ func (c Cloning) args() []string {
 // meet.
 func (p *Pipeline) clone(o Cloning, seed int64, next step) step {
 	return deferred(func() (step, error) {
+		if o.Share && p.Block == nil {
+			return nil, cli.Usagef("--clone-share: has no effect: %s has no block ids", p.Place)
+		}
 		var all roots
 		used := int64(0)
 		lines, err := p.spool(next, func(r *schedule.Request) error {
-			all.look(r)
+			if _, err := all.look(r); err != nil {
+				return err
+			}
 			used = max(used, suffixOf(r.Session, '~'))
 			if r.Blocks != nil {
 				used = max(used, suffixOf(r.Blocks.Scope, '~'))

@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -94,6 +97,59 @@ func TestSampleIsNested(t *testing.T) {
 	b, _ := sent(t, many, Options{Sample: ratio(t, "0.5"), Seed: 4})
 	if text(a) == text(b) {
 		t.Error("the seed has no say")
+	}
+}
+
+// What a sample holds follows from the published encoding alone: the hash of seed, purpose
+// and session, each behind its length in eight bytes.
+func TestSampleByHash(t *testing.T) {
+	const seed = 11
+	var reqs []*schedule.Request
+	want := map[string]bool{}
+	for i := range int64(2000) {
+		name := "session " + strconv.FormatInt(i, 10)
+		q := line(i, i, name, 0)
+		q.Last = true
+		reqs = append(reqs, q)
+		h := sha256.New()
+		for _, field := range []string{string(binary.BigEndian.AppendUint64(nil, seed)), "sample", name} {
+			h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(field))))
+			h.Write([]byte(field))
+		}
+		if binary.BigEndian.Uint64(h.Sum(nil)) < 1<<62 {
+			want[name] = true
+		}
+	}
+	out, _ := sent(t, reqs, Options{Sample: ratio(t, "0.25"), Seed: seed})
+	for _, r := range out {
+		if !want[r.Session] {
+			t.Errorf("%q is in the sample", r.Session)
+		}
+	}
+	if len(out) != len(want) {
+		t.Errorf("%d sessions in the sample; want %d", len(out), len(want))
+	}
+}
+
+// A wait for another session cannot follow when sessions move against each other, unless
+// the order happens to stay.
+func TestWaitsAcrossSessions(t *testing.T) {
+	reqs := []*schedule.Request{line(0, 0, "a", 0), line(1, 0, "b", 0), line(2, 100*sec, "b", 1), line(3, 101*sec, "a", 1)}
+	waits(reqs[3], 0, 2)
+	var fault *formats.SyntaxError
+	if _, _, err := try(reqs, Options{ThinkCap: formats.Some(200 * sec)}); err != nil {
+		t.Errorf("nothing moves: %v", err)
+	}
+	reqs[0].Recorded.E2ENS = formats.Some(0)
+	reqs[1].Recorded.E2ENS = formats.Some(60 * sec) // so that b loses less time than a
+	if _, _, err := try(reqs, Options{ThinkCap: formats.Some(10 * sec)}); !errors.As(err, &fault) || fault.What != "after" {
+		t.Errorf("a line that moved before the one it waits for: %v; want a SyntaxError on after", err)
+	}
+	child := &schedule.Request{ID: 1, After: []int64{0}, Session: "b", Stream: "0", Context: schedule.Whole}
+	for _, o := range []Options{{Spread: true}, {Retime: &Retiming{Process: process(t, "poisson")}}, {Clone: Cloning{Copies: 2}}} {
+		if _, _, err := try([]*schedule.Request{line(0, 0, "a", 0), child}, o); !errors.As(err, &fault) || fault.What != "at_ns" {
+			t.Errorf("%v: a session without a start: %v; want a SyntaxError on at_ns", o.Args(), err)
+		}
 	}
 }
 

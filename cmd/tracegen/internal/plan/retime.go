@@ -50,7 +50,10 @@ func (t Retiming) span(all *roots) (int64, bool) {
 func (p *Pipeline) retime(t Retiming, seed int64, next step) step {
 	return deferred(func() (step, error) {
 		var all roots
-		lines, err := p.spool(next, func(r *schedule.Request) error { all.look(r); return nil })
+		lines, err := p.spool(next, func(r *schedule.Request) error {
+			_, err := all.look(r)
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}

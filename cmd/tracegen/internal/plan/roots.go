@@ -1,6 +1,9 @@
 package plan
 
 import (
+	"strconv"
+
+	"hydrant/formats"
 	"hydrant/formats/schedule"
 )
 
@@ -13,20 +16,24 @@ type roots struct {
 	sessions    roster
 }
 
-// look notes a line, and reports whether it is a root.
-func (s *roots) look(r *schedule.Request) bool {
+// look notes a line, and reports whether it is a root. Only a line that waits for
+// another session can be one without a time.
+func (s *roots) look(r *schedule.Request) (root bool, _ error) {
 	if r.AtNS.Valid {
 		s.most = max(s.most, r.AtNS.V)
 	}
 	if _, first := s.sessions.of(r); !first {
-		return false
+		return false, nil
+	}
+	if !r.AtNS.Valid {
+		return false, &formats.SyntaxError{Place: "session " + strconv.Quote(r.Session), What: "at_ns", Got: "null", Want: "a time on the first line of a session, whose start is to move"}
 	}
 	if s.n == 0 {
 		s.first = r.AtNS.V
 	}
 	s.last = r.AtNS.V
 	s.n++
-	return true
+	return true, nil
 }
 
 // shifts holds by how much the lines of open sessions move.

@@ -19,8 +19,8 @@ func (p *Pipeline) spread(seed int64, next step) step {
 		p.closers = append(p.closers, instants.Close)
 		n, latest := int64(0), int64(-1)
 		lines, err := p.spool(next, func(r *schedule.Request) error {
-			if !all.look(r) || r.AtNS.V == latest {
-				return nil
+			if root, err := all.look(r); err != nil || !root || r.AtNS.V == latest {
+				return err
 			}
 			latest = r.AtNS.V
 			n++

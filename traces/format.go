@@ -35,10 +35,14 @@ type Options struct {
 	Independent   bool   // draw each length for itself, where a trace has distributions
 	Seed          int64  // of what is drawn, for formats that have Draws
 	KVHints       bool   // send the recorded block ids with the requests
+	Think         string // RecordedThink: delays are the trace's own think times; "" for those that follow from starts and ends
 }
 
 // MaxBlockSize is the largest block size that is accepted.
 const MaxBlockSize = 1 << 24
+
+// RecordedThink takes the think times of a trace as delays.
+const RecordedThink = "recorded"
 
 // Format is a trace format that tracegen reads.
 type Format struct {

@@ -29,7 +29,7 @@ block id, is decided from the input.
 
   tracegen weka trace_0277.json -o agent.sched.zst
   tracegen weka traces/ --think-cap 60s | replay --sim default --timing think | reduce`,
-	Options: []string{"scope", "strict"},
+	Options: []string{"scope", "strict", "think"},
 	Folder:  true,
 	Sniff: func(head []byte, names []string) bool {
 		if len(names) > 0 {
@@ -126,6 +126,9 @@ func (w *weka) read() (*Trace, error) {
 	t := w.intake.trace(w.quantum, block, next, w.rows.close)
 	if w.o.Scope != "" && !w.scoped {
 		t.Undecided = "scope"
+	}
+	if w.o.Think != "" && w.counts["think_time_used"] == 0 {
+		t.Undecided = "think"
 	}
 	return t, nil
 }

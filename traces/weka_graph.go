@@ -210,6 +210,10 @@ func (g *wekaGraph) store(names []string) error {
 			InputTokens: formats.Some(q.in), OutputTokens: formats.Some(q.out),
 			Recorded: schedule.Recorded{TTFTNS: q.ttft, E2ENS: q.api},
 		}
+		if w.o.Think == RecordedThink && q.think.Valid && len(g.l.kin[i].after) > 0 {
+			r.DelayNS = q.think
+			w.counts["think_time_used"]++
+		}
 		if q.agent >= 0 {
 			r.Stream, r.Class = names[q.agent], t.agents[q.agent].class
 		}

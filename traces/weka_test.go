@@ -85,6 +85,8 @@ func TestWekaGraph(t *testing.T) {
 		{"by more", call("0", "1") + "," + call("3", "9") + "," + call("5", "2") + "," + call("20", "1"),
 			"0/0 @0; 0/1 after 0/0 @3 +2; 0/2 after 0/0 @5 +4; 0/3 after 0/1+0/2 @20 +8", "overlapping:1"},
 		{"a step back is sorted", call("0", "1") + "," + call("9", "1") + "," + call("5", "1"), "0/0 @0; 0/1 after 0/0 @5 +4; 0/2 after 0/0 @9 +8", "overlapping:1 sorted_backward:1"},
+		{"equal rows and equal starts", call("0", "1") + "," + call("5", "2") + "," + call("5", "2") + "," + call("9", ""), "0/0 @0; 0/1 after 0/0 @5 +4; 0/2 after 0/0 @5 +4; 0/3 after 0/1+0/2 @9 +2", "overlapping:1 service_unknown:1"},
+		{"equal starts of unknown duration", call("0", "1") + "," + call("5", "") + "," + call("5", ""), "0/0 @0; 0/1 after 0/0 @5 +4; 0/2 after 0/0 @5 +4", "service_unknown:2"},
 		{"t of a completed subagent is its end",
 			call("0", "7") + "," + agent("a", "completed", "30", "22000", call("0", "1"), call("5", "2")) + "," + call("40", "1"),
 			"0/0 @0; a/0 after 0/0 @8 +1; a/1 after a/0 @13 +4; 0/1 after a/1 @40 +25", "subagent_times_relative:1"},

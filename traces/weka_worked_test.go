@@ -151,6 +151,19 @@ func TestWekaWorked(t *testing.T) {
 	}
 }
 
+// Delays as the traces say them, for comparison with other tools: 1,113 and 1,122 s
+// for requests that follow after 49 and 9 s.
+func TestWekaRecordedThink(t *testing.T) {
+	tr := load(t, Weka, "data/weka/trace_0310.json.zst", Options{Think: RecordedThink})
+	reqs, _ := plan(t, tr)
+	if reqs[0].DelayNS.Valid || reqs[2].DelayNS.V != 1113e9 || reqs[3].DelayNS.V != 1122e9 || countOf(tr, "think_time_used") != 153 {
+		t.Errorf("delays %v, %v, %v, %d of them recorded", reqs[0].DelayNS, reqs[2].DelayNS, reqs[3].DelayNS, countOf(tr, "think_time_used"))
+	}
+	if tr, _ := readWeka(t, wekaJSON("x", call("0", "1")+","+call("5", "1")), Options{Think: RecordedThink}); tr.Undecided != "think" {
+		t.Errorf("a trace without think times: undecided %q", tr.Undecided)
+	}
+}
+
 func sortedWords(s string) string {
 	words := strings.Fields(s)
 	slices.Sort(words)

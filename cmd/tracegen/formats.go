@@ -108,6 +108,17 @@ var options = map[string]option{
 			return o.SessionColumn, checkText("session-column", o.SessionColumn)
 		},
 	},
+	"think": {
+		func(traces.Format) ucli.Flag {
+			return &ucli.StringFlag{Name: "think", Category: categoryTrace, Usage: "`recorded`: wait for the trace's own think_time, as other tools do; it counts some waits twice", DefaultText: "from recorded starts and ends"}
+		},
+		func(c *ucli.Context, _ traces.Format, o *traces.Options) (string, error) {
+			if o.Think = c.String("think"); o.Think != traces.RecordedThink {
+				return "", cli.Usagef("--think: got %q, want recorded", o.Think)
+			}
+			return o.Think, nil
+		},
+	},
 	"independent": boolean("independent", "draw each length of a request for itself, not all from one number", func(o *traces.Options) *bool { return &o.Independent }),
 	"strict":      boolean("strict", "refuse keys that are not known", func(o *traces.Options) *bool { return &o.Strict }),
 }

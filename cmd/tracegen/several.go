@@ -64,7 +64,7 @@ func readTraces(c *ucli.Context, o common, f traces.Format, read traces.Options)
 		}
 	}
 	flag := all[0].trace.Undecided
-	return all, cli.Usagef("--%s: got %q, but %s of %s leaves it open", flag, c.String(flag), map[string]string{"context": "no session", "scope": "no hash_id_scope"}[flag], plural(len(all), "this trace", "these traces"))
+	return all, cli.Usagef("--%s: got %q, but %s of %s leaves it open", flag, c.String(flag), map[string]string{"context": "no session", "scope": "no hash_id_scope", "think": "no think_time"}[flag], plural(len(all), "this trace", "these traces"))
 }
 
 // idle names an option that has no effect on any of the traces, "" for none.

@@ -76,6 +76,7 @@ var phrases = map[string]struct{ before, noun, after string }{
 	"subagents_empty":           {"", "subagent", " without a request"},
 	"totals_differ":             {"", "trace", " whose totals are not those of its requests"},
 	"think_time_differs":        {"", "think time", " that is not the time since the answer before"},
+	"think_time_used":           {"", "delay", " as think_time says, which counts some waits twice"},
 	"files_ignored":             {"left out ", "file", " of the folder"},
 	"windows_idle":              {"", "window", " of 600 s without requests"},
 	"reason_ratio_dropped":      {"left out the reason ratio of ", "request", ""},

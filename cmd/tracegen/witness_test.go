@@ -238,3 +238,44 @@ func TestWitness(t *testing.T) {
 		}
 	}
 }
+
+// Requests of ServeGen are drawn: their number in every window is given, and so are the
+// lengths that they may have there.
+func TestWitnessServeGen(t *testing.T) {
+	for _, name := range []string{"language_m-large_chunk-106", "multimodal_mm-image_chunk-16", "reason_deepseek-r1_chunk-52"} {
+		for _, thin := range []bool{false, true} {
+			folder, client := t.TempDir(), name[strings.Index(name, "chunk-"):]
+			files, _ := filepath.Glob(fixture.Shared(t, "data/servegen") + "/" + name + "-*")
+			for _, f := range files {
+				to := filepath.Join(folder, client+strings.TrimPrefix(filepath.Base(f), name))
+				switch {
+				case thin && strings.Contains(f, "-trace.csv"):
+					if text, err := witness(t, nil, "thin", "servegen", f, strings.TrimSuffix(to, ".zst")); err != nil {
+						t.Fatalf("%v\n%s", err, text)
+					}
+				default:
+					if err := os.Symlink(f, to); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			out := filepath.Join(t.TempDir(), "out.sched.zst")
+			for _, seed := range []string{"1", "7"} {
+				var stderr bytes.Buffer
+				if code := run([]string{"servegen", folder, "--seed", seed, "--quiet", "-o", out, "--force"}, strings.NewReader(""), &stderr, &stderr); code != 0 {
+					t.Fatalf("%s: exit %d: %s", name, code, stderr.String())
+				}
+				text, err := witness(t, nil, "check", "servegen", folder, out)
+				var f map[string]int64
+				if err != nil || json.Unmarshal([]byte(text), &f) != nil || f["requests"] == 0 {
+					t.Errorf("%s, thinned %v, seed %s: %v\n%s", name, thin, seed, err, text)
+				}
+			}
+			var stderr bytes.Buffer
+			run([]string{"servegen", folder, "--speed", "2", "--quiet", "-o", out, "--force"}, strings.NewReader(""), &stderr, &stderr)
+			if text, err := witness(t, nil, "check", "servegen", folder, out); err == nil {
+				t.Errorf("%s: a schedule at another speed passes:\n%s", name, text)
+			}
+		}
+	}
+}

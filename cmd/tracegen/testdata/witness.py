@@ -7,6 +7,7 @@ Nothing here is shared with tracegen: rows are read with Python's own readers, t
 are written down again in the plainest form, and schedules are read from their JSON lines.
 """
 import array
+import ast
 import collections
 import csv
 import datetime
@@ -405,7 +406,55 @@ def schedule(path):
     return header, out, trailer
 
 
+def client(folder):
+    """The windows of one ServeGen client: start in s, number of requests, and the lengths
+    that have a probability, as {field: values}."""
+    def file(end):
+        return plain(next(os.path.join(folder, n) for n in os.listdir(folder) if end in n)).decode()
+
+    data = {}
+    for at, fields in json.loads(file("-dataset.json")).items():
+        values = {k: set(ast.literal_eval(v)) for k, v in fields.items()}
+        if all(v for k, v in values.items() if k != "reason_ratio"):
+            data[int(float(at))] = values
+    windows = []
+    for row in csv.reader(io.StringIO(file("-trace.csv"))):
+        at, rate = int(float(row[0])), D(row[1])
+        lengths = data[max(d for d in data if d <= at)] if rate else None
+        windows.append((at, int((rate * 600).quantize(D(1), rounding=decimal.ROUND_HALF_UP)), lengths))
+    return windows
+
+
+def check_client(folder, path):
+    """Requests are drawn, so their number in each window and the lengths they may have
+    are what can be held against them."""
+    windows = client(folder)
+    header, theirs, trailer = schedule(path)
+    left = {at: n for at, n, _ in windows}
+    lengths = {at: l for at, _, l in windows}
+    bad = []
+    for r in theirs:
+        at = max((w for w in left if w * SECOND <= r.at), default=None) if theirs else None
+        if at is None or r.at >= (at + 600) * SECOND or not lengths[at]:
+            bad.append(f"a request at {r.at} ns, in no window")
+            continue
+        left[at] -= 1
+        items = [k[:-6] for k in lengths[at] if k.endswith("_count")]
+        text = lengths[at].get("input_tokens") or lengths[at]["text_tokens"]
+        if r.tout not in lengths[at]["output_tokens"] or not items and r.tin not in text or r.tin < min(text):
+            bad.append(f"a request of {r.tin} and {r.tout} tokens at {r.at} ns, which have no probability there")
+    bad += [f"window {at}: {n} requests too few" for at, n in left.items() if n]
+    total = sum(n for _, n, _ in windows)
+    if trailer["requests"] != total:
+        bad.append(f"trailer requests: {trailer['requests']}, the trace has {total}")
+    print(json.dumps({"requests": total, "windows": len(windows)}))
+    if bad:
+        sys.exit("\n".join(bad[:5]))
+
+
 def check(name, trace, path):
+    if name == "servegen":
+        return check_client(trace, path)
     block, mine = READERS[name](trace)
     mine.sort(key=lambda r: r.key)
     header, theirs, trailer = schedule(path)

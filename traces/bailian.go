@@ -50,6 +50,7 @@ func Bailian(f Input, o Options) (*Trace, error) {
 	t, err := b.read(f)
 	if err != nil {
 		b.rows.Close()
+		b.ids.close()
 		return nil, err
 	}
 	return t, nil
@@ -76,7 +77,9 @@ func (b *bailian) read(f Input) (*Trace, error) {
 		return nil, err
 	}
 	b.count("chain_breaks", b.ids.breaks)
-	b.ids = nil // whoever writes the schedule needs memory too
+	if err := b.ids.close(); err != nil { // whoever writes the schedule needs memory too
+		return nil, err
+	}
 	orphans, loop := b.chats.settle()
 	if loop != nil {
 		b.line = loop.line

@@ -134,9 +134,11 @@ func (b *baseten) read(f Input) (*Trace, error) {
 		r.ID = id
 		links.link(r)
 		r.AtNS.V -= b.zero
-		b.hints.settle(b.intake, r)
+		if err := b.hints.settle(b.intake, r); err != nil {
+			return nil, err
+		}
 		return r, nil
-	}, func() error { return errors.Join(order.close(), b.rows.close()) })
+	}, func() error { return errors.Join(order.close(), b.rows.close(), b.hints.close()) })
 	switch {
 	case block == nil && b.o.KVHints:
 		t.Idle = "kv-hints"

@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"errors"
 	"fmt"
 
 	"hydrant/formats/jsonl"
@@ -9,7 +10,8 @@ import (
 
 // blockIDs remembers what was seen of the block ids of one scope: which had their
 // full size, which a smaller one, and what stood before each. Memory is that of a
-// BlockSet, and 8 bytes for each id that was partial or did not follow the id below it.
+// BlockSet; ids that were partial or did not follow the id below them lie on disk, where
+// there are many, as long as they come in ascending order.
 type blockIDs struct {
 	size    int64             // tokens of a full block
 	full    schedule.BlockSet // seen at full size
@@ -77,6 +79,17 @@ func (b *blockIDs) first(c *conflict, line int64, stored func() (func() (*schedu
 	}
 	return line
 }
+
+// close gives back memory and temporary files. Its error says that conflicts and breaks
+// may have gone unseen.
+func (b *blockIDs) close() error {
+	err := errors.Join(b.err(), b.partial.entries.Close(), b.before.entries.Close())
+	*b = blockIDs{}
+	return err
+}
+
+// err is what went wrong on disk.
+func (b *blockIDs) err() error { return errors.Join(b.partial.err, b.before.err) }
 
 // conflict is an id that stands for two sizes.
 type conflict struct {

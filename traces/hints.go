@@ -79,9 +79,9 @@ func (h *hints) decide(place string) (*schedule.Block, error) {
 }
 
 // settle looks at the ids of a request that is about to go out.
-func (h *hints) settle(in *intake, r *schedule.Request) {
+func (h *hints) settle(in *intake, r *schedule.Request) error {
 	if r.Blocks == nil {
-		return
+		return nil
 	}
 	if h.send {
 		h.extra = append(h.extra[:0], `{"hash_ids":[`...)
@@ -105,7 +105,7 @@ func (h *hints) settle(in *intake, r *schedule.Request) {
 	case m > schedule.FullIDs(n, &h.block):
 		in.count("ids_dropped", 1)
 		r.Blocks = nil
-		return
+		return nil
 	case m < n/h.size:
 		in.count("ids_short", 1)
 	}
@@ -113,7 +113,16 @@ func (h *hints) settle(in *intake, r *schedule.Request) {
 	if h.ids.add(r.Blocks.Add, m, n) != nil {
 		in.count("id_sizes_differ", 1)
 		r.Blocks = nil
-		return
+		return nil
 	}
 	in.count("chain_breaks", h.ids.breaks-breaks)
+	return h.ids.err()
+}
+
+// close gives back memory and temporary files.
+func (h *hints) close() error {
+	if h.ids == nil {
+		return nil
+	}
+	return h.ids.close()
 }

@@ -55,6 +55,7 @@ func Mooncake(f Input, o Options) (*Trace, error) {
 	t, err := m.read(f)
 	if err != nil {
 		m.rows.close()
+		m.ids.close()
 		return nil, err
 	}
 	return t, nil
@@ -78,7 +79,9 @@ func (m *mooncake) read(f Input) (*Trace, error) {
 		return nil, err
 	}
 	m.count("chain_breaks", m.ids.breaks)
-	m.ids = nil // whoever writes the schedule needs memory too
+	if err := m.ids.close(); err != nil { // whoever writes the schedule needs memory too
+		return nil, err
+	}
 	decided, err := m.decide()
 	if err != nil {
 		return nil, err

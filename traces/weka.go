@@ -304,7 +304,12 @@ func (w *weka) totals() *jsonl.Fault {
 
 // plan stores the requests of all traces with what they wait for.
 func (w *weka) plan() error {
-	w.global = nil // whoever writes the schedule needs memory too
+	if w.global != nil { // whoever writes the schedule needs memory too
+		if err := w.global.close(); err != nil {
+			return err
+		}
+		w.global = nil
+	}
 	order := make([]int, len(w.names))
 	for i := range order {
 		order[i] = i

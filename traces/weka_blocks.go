@@ -14,6 +14,7 @@ func (w *weka) ids() error {
 	known := w.global
 	if t.scope == localScope {
 		known = newBlockIDs(w.block)
+		defer known.close()
 	} else if known == nil {
 		known = newBlockIDs(w.block)
 		w.global = known
@@ -38,7 +39,7 @@ func (w *weka) ids() error {
 		}
 	}
 	w.count("chain_breaks", known.breaks-breaks)
-	return nil
+	return known.err()
 }
 
 // length checks the number of ids of a request against its length. The first request

@@ -13,6 +13,7 @@ func TestBlockSet(t *testing.T) {
 		"far from 0":        func() int64 { return 1<<40 + r.Int64N(3000) },
 		"apart":             func() int64 { return r.Int64N(1 << 62) },
 		"here and there":    func() int64 { return r.Int64N(1<<r.IntN(62) + 1) },
+		"pages":             func() int64 { return r.Int64N(64 * pageWords * 5) },
 		"around the border": func() int64 { return r.Int64N(64*20) + r.Int64N(2)*r.Int64N(64*400) },
 	} {
 		var s BlockSet
@@ -47,8 +48,12 @@ func TestBlockSetStaysSmall(t *testing.T) {
 	var s BlockSet
 	for id := int64(1); id > 0; id *= 2 {
 		s.Insert(Run{id, 1})
-		if words := int64(len(s.dense)); words > 10*(s.used+int64(len(s.sparse))+2) {
-			t.Fatalf("%d words for %d that hold an id", words, s.used+int64(len(s.sparse)))
+		words := 0
+		for _, p := range s.pages {
+			words += len(p)
+		}
+		if held := s.used + int64(len(s.sparse)); int64(words) > 10*(held+2)+pageWords {
+			t.Fatalf("%d words for %d that hold an id", words, held)
 		}
 	}
 	if !s.Has(1<<62) || s.Has(1<<61+1) {

@@ -27,8 +27,12 @@ type ZstdWriter struct {
 // does not close w.
 func NewZstdWriter(w io.Writer) (*ZstdWriter, error) { return newZstdWriter(w, 1) }
 
+// window is how far back a frame may refer, and what a reader has to keep of it. Frames of
+// schedules are seldom longer, and those that are lose nothing with it.
+const window = 2 << 20
+
 func newZstdWriter(w io.Writer, concurrency int) (*ZstdWriter, error) {
-	e, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(concurrency), zstd.WithEncoderCRC(true))
+	e, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(concurrency), zstd.WithEncoderCRC(true), zstd.WithWindowSize(window), zstd.WithLowerEncoderMem(true))
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ import (
 
 // memory is how many bytes of records wait in memory. It is small so that the
 // memory of a day's trace is that of a minute's.
-const memory = 1 << 20
+const memory = 1 << 19
 
 // Sorter sorts records by a key, in the order of Add on ties, in bounded memory. When
 // its buffer is full it writes the smaller half to one unlinked temporary file; a
@@ -181,7 +181,7 @@ func (s *Sorter) Sorted() (func() ([]byte, error), error) {
 }
 
 // mergeMemory is shared by the buffers of all runs.
-const mergeMemory = 1 << 20
+const mergeMemory = 1 << 19
 
 // merge yields the smallest record of several runs.
 type merge struct {

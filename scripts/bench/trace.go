@@ -96,7 +96,7 @@ func bare(kind string, copies int) func(*bench) (figures, error) {
 // A trace of the size of the public ones, and the factor up to which memory is to be flat.
 const (
 	mooncakeOnce = 7  // 12,250 requests
-	wekaOnce     = 10 // 530 requests in 2 MB
+	wekaOnce     = 40 // 2,120 requests in 8 MB
 	often        = 50
 )
 
@@ -124,7 +124,7 @@ const hydrantTool = "tracegen"
 // flat is the peak of memory for a trace, and for one of 50 times its size.
 var flat = func() *scenario {
 	s := &scenario{name: "flat", title: "Memory of a trace, and of one 50 times its size", rounds: 3,
-		note: "Peak resident set. Mooncake: 12,250 and 612,500 requests, of which each copy has 34,849 block ids of its own; WEKA: 530 and 26,500 requests."}
+		note: "Peak resident set. Mooncake: 12,250 and 612,500 requests, of which each copy has 34,849 block ids of its own; WEKA: 2,120 and 106,000 requests in 8 and 410 MB."}
 	for _, t := range []struct {
 		kind string
 		once int

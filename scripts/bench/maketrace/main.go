@@ -14,7 +14,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
+	"slices"
 	"strconv"
 
 	"hydrant/internal/codec"
@@ -138,15 +138,41 @@ func mooncake(w io.Writer, archived []byte, copies int) (requests int, err error
 	return copies * len(rows), nil
 }
 
-// weka gives each copy an id of its own, which is the scope of its block ids.
+// weka gives each copy an id of its own, which is the scope of its block ids, and lets it
+// begin when the one before has ended.
 func weka(w io.Writer, archived []byte, copies int) (requests int, err error) {
-	archived = bytes.TrimSpace(archived)
-	m := regexp.MustCompile(`"id":\s*"([^"]+)"`).FindSubmatchIndex(archived)
-	if m == nil {
-		return 0, fmt.Errorf("the trace has no id")
+	var trace map[string]json.RawMessage
+	var list []map[string]json.RawMessage
+	if err := json.Unmarshal(archived, &trace); err != nil {
+		return 0, err
 	}
+	if err := json.Unmarshal(trace["requests"], &list); err != nil {
+		return 0, err
+	}
+	var id string
+	if err := json.Unmarshal(trace["id"], &id); err != nil {
+		return 0, err
+	}
+	starts := make([]float64, len(list))
+	for i, r := range list {
+		if err := json.Unmarshal(r["t"], &starts[i]); err != nil {
+			return 0, err
+		}
+	}
+	span := slices.Max(starts) + 60
 	for k := range copies {
-		if _, err := fmt.Fprintf(w, "%s_%05d%s\n", archived[:m[3]], k, archived[m[3]:]); err != nil {
+		for i, r := range list {
+			r["t"] = strconv.AppendFloat(nil, starts[i]+float64(k)*span, 'f', 3, 64)
+		}
+		trace["id"] = fmt.Appendf(nil, `"%s_%05d"`, id, k)
+		if trace["requests"], err = json.Marshal(list); err != nil {
+			return 0, err
+		}
+		line, err := json.Marshal(trace)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := w.Write(append(line, '\n')); err != nil {
 			return 0, err
 		}
 	}

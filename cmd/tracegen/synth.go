@@ -29,7 +29,7 @@ func synthCommand() *ucli.Command {
 		Name:  "synth",
 		Usage: "from a description: arrivals, lengths, shared prefixes, sessions",
 		UsageText: `tracegen synth [flags] [WORKLOAD.yaml]
-tracegen synth --like TRACE [flags]`,
+tracegen synth --like [flags] [TRACE]`,
 		Description: `Makes a synthetic workload, from flags or from a description in YAML that can be
 checked in (docs/traces.md has its keys). --yaml prints the description instead of
 the schedule, so flags can become a file. The first request comes after one gap; a
@@ -46,7 +46,7 @@ equal steps, or histogram:A-B=WEIGHT,VALUE=WEIGHT,…
 		Flags: append(append([]ucli.Flag{
 			&ucli.Int64Flag{Name: "requests", Category: categoryWorkload, Usage: "make `N` requests", DefaultText: "as long as the rate or --duration lasts"},
 			&ucli.DurationFlag{Name: "duration", Category: categoryWorkload, Usage: "begin no session at or after `DURATION`", DefaultText: "as long as the rate or --requests lasts"},
-			text("like", "fit a workload to `TRACE`, a trace or a schedule, and say how alike they are", ""),
+			&ucli.BoolFlag{Name: "like", Category: categoryWorkload, Usage: "the input is a trace or a schedule: fit a workload to it, and say how alike they are"},
 			text("rate", "`RATE` of sessions per second: 5, or parts with their lengths, as 5/10m,1..20/5m,20", ""),
 			text("arrivals", "`PROCESS` of the gaps: constant, poisson, gamma:K, weibull:K, lognormal:CV", "poisson"),
 			text("input-tokens", "`DIST` of the first prompt of a session, a shared prefix not counted", ""),
@@ -142,23 +142,16 @@ type synthetic struct {
 func readWorkload(c *ucli.Context, o common) (w synthetic, err error) {
 	w = synthetic{place: "synth", name: "synth", args: []string{"synth"}}
 	text := []byte(nil)
-	like := c.String("like")
 	switch {
-	case c.IsSet("like"):
-		if o.input != "" {
-			return w, cli.Usagef("--like: got it beside %s, want one description of the workload", o.input)
-		}
+	case c.Bool("like"):
 		for _, name := range ofDescription {
 			if c.IsSet(name) && name != "rate" && name != "arrivals" {
 				return w, cli.Usagef("--%s: got it beside --like, which fits the workload", name)
 			}
 		}
-		if err := pipe.CheckNames(cli.Stdin(c), o.output, like); err != nil {
-			return w, err
-		}
-		w.args = append(w.args, "--like", sourceName(like))
-		w.place, w.name = pipe.Place(like), sourceName(like)
-		if err := w.fit(c, o, like); err != nil {
+		w.args = append(w.args, "--like")
+		w.place, w.name = pipe.Place(o.input), sourceName(o.input)
+		if err := w.fit(c, o, o.input); err != nil {
 			return w, err
 		}
 	case o.input == "":

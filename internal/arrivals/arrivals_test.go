@@ -216,6 +216,15 @@ func TestNoAccumulatedRounding(t *testing.T) {
 	}
 }
 
+// Fast arrivals are not squeezed by rounding (a fault that ai-dynamo/dynamo#14562 fixed):
+// a million a second stay a million a second.
+func TestFastArrivalsKeepTheirRate(t *testing.T) {
+	got := times(t, "poisson", Segment{math.Inf(1), 1e6, 1e6})
+	if last := float64(got[len(got)-1]); math.Abs(last/1e3/draws-1) > 0.01 {
+		t.Errorf("arrival %d at %g ns; want about %d us", draws, last, draws)
+	}
+}
+
 func TestTimesRefuseBadSegments(t *testing.T) {
 	for _, s := range []Segment{{0, 1, 1}, {-1, 1, 1}, {math.NaN(), 1, 1}, {1, -1, 1}, {1, 1, math.NaN()}, {1, math.Inf(1), 1}, {math.Inf(1), 1, 2}} {
 		if _, err := NewTimes(nil, Process{}, []Segment{s}); err == nil {

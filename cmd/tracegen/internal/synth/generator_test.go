@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -234,6 +235,29 @@ func TestPurposesAreIndependent(t *testing.T) {
 	}
 	if a, b := column(mix, at), column(long, at); !slices.Equal(a, b) {
 		t.Error("another length has moved the arrivals")
+	}
+}
+
+// No state goes from one stage of the rate to the next (kubernetes-sigs/inference-perf#459
+// and #572 had such): another first stage moves when sessions begin, and nothing in them.
+func TestStagesAreIndependent(t *testing.T) {
+	const text = "version: 1\nclasses: [{name: a, rate: '%s/1m,0/1m,5/2m', input: 'lognormal:300:1', output: 'geometric:9', prefix: {pool: 9, tokens: '70'}, session: {turns: 'geometric:3', think: 'exponential:5', new: '7'}}]"
+	rows := func(rate string) (out []string) {
+		all, _ := requests(t, parse(t, strings.Replace(text, "%s", rate, 1)), 1)
+		for _, r := range all {
+			out = append(out, fmt.Sprint(r.Session, r.Turn, r.InputTokens, r.OutputTokens, r.DelayNS, r.Last))
+		}
+		slices.Sort(out)
+		return out
+	}
+	slow, fast := rows("2"), rows("20")
+	for _, row := range slow {
+		if _, found := slices.BinarySearch(fast, row); !found {
+			t.Fatalf("%s is gone when the first stage is faster", row)
+		}
+	}
+	if len(fast) < 2*len(slow) {
+		t.Errorf("%d requests, of a faster first stage %d", len(slow), len(fast))
 	}
 }
 

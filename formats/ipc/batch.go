@@ -30,9 +30,14 @@ func batchRows(f *flat, rb int) int64 {
 // allocates no more than MaxPlain for it and finds every value it looks for.
 // It returns the number of rows.
 func CheckBatch(fr Frame, t *Table, place string) (int64, error) {
+	b, err := checkBatch(fr, t, place)
+	return b.rows, err
+}
+
+func checkBatch(fr Frame, t *Table, place string) (batch, error) {
 	rows, err := Rows(fr, place)
 	if err != nil {
-		return 0, err
+		return batch{}, err
 	}
 	c := checker{f: &flat{b: fr.Meta()}, body: fr.Body()}
 	rb := c.f.child(c.f.ref(0), 2)
@@ -60,9 +65,10 @@ func CheckBatch(fr Frame, t *Table, place string) (int64, error) {
 	}
 	if c.err != nil {
 		c.err.Place = place
-		return 0, c.err
+		return batch{}, c.err
 	}
-	return rows, nil
+	c.found.rows = rows
+	return c.found, nil
 }
 
 // checker walks the arrays of one batch in the order of the schema.
@@ -75,6 +81,7 @@ type checker struct {
 	buffers     int // position of the next buffer's offset and length
 	buffersLeft int
 	plain       int64 // bytes after decompression, so far
+	found       batch
 	err         *formats.SyntaxError
 }
 
@@ -124,6 +131,7 @@ func (c *checker) node(name string) (n, nulls int64) {
 		c.fail("column "+name, fmt.Sprintf("%d values, %d nulls", n, nulls), "0 ≤ nulls ≤ values")
 		return 0, 0
 	}
+	c.found.arrays = append(c.found.arrays, extent{n, nulls})
 	return n, nulls
 }
 
@@ -156,16 +164,17 @@ func (c *checker) buffer(name string, least int64) {
 		return
 	}
 	plain := n
+	at := stored{bytes: c.body[off : off+n]}
 	if c.zstd && n > 0 {
 		if n < 8 {
 			c.fail("column "+name, fmt.Sprintf("a compressed buffer of %d bytes", n), "at least 8")
 			return
 		}
-		b := c.body[off : off+n]
-		plain = int64(binary.LittleEndian.Uint64(b))
-		if plain == -1 { // Arrow's mark for a buffer left as it was
+		b := at.bytes
+		at.bytes = b[8:]
+		if plain = plainLength(b); plain == -1 {
 			plain = n - 8
-		} else if plain < 0 || plain > MaxPlain || plain > n/4*zstdBlock {
+		} else if at.zstd = true; plain < 0 || plain > MaxPlain || plain > n/4*zstdBlock {
 			c.fail("column "+name, fmt.Sprintf("%d bytes compressed to %d", plain, n), fmt.Sprintf("what zstd can do, at most %d", MaxPlain))
 			return
 		} else if w := window(b[8:]); w > maxWindow {
@@ -178,6 +187,8 @@ func (c *checker) buffer(name string, least int64) {
 		return
 	}
 	c.plain += plain
+	at.plain = plain
+	c.found.buffers = append(c.found.buffers, at)
 }
 
 // zstdBlock is what one block of a zstd frame can hold, bytes. A block takes at

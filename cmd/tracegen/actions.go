@@ -122,15 +122,20 @@ type input struct {
 // open opens the input and looks through its compression. A folder is opened by
 // whoever reads it.
 func open(c *ucli.Context, o common, name string, folder bool) (*input, error) {
-	unpack := func(path string) (io.ReadCloser, error) { return unpack(c, o, path) }
-	in := &input{Input: traces.Input{Place: pipe.Place(name), Open: unpack}}
+	beside := func(path string) (io.ReadCloser, error) { // a file that the reader found
+		if err := pipe.CheckNames(nil, o.output, path); err != nil {
+			return nil, err
+		}
+		return unpack(c, o, path)
+	}
+	in := &input{Input: traces.Input{Place: pipe.Place(name), Open: beside}}
 	if st, err := os.Stat(name); err == nil && (st.Mode().IsRegular() || st.IsDir()) {
 		in.Path = name
 		if folder && st.IsDir() {
 			return in, nil
 		}
 	}
-	r, err := unpack(name)
+	r, err := unpack(c, o, name)
 	if err != nil {
 		return nil, err
 	}

@@ -121,9 +121,10 @@ func (f *File) message(b block, want Type, name string) (*flat, int, error) {
 	if err := f.read(meta, b.at); err != nil {
 		return nil, 0, err
 	}
-	if meta = meta[4:]; len(meta) >= 4 && b.meta >= 8 {
-		meta = meta[4:] // behind the mark of a message and its length
+	if binary.LittleEndian.Uint32(meta) == continuation {
+		meta = meta[4:] // which writers before 2019 left out
 	}
+	meta = meta[4:] // behind the length
 	t, body, ok := header(meta)
 	x := &flat{b: meta}
 	head := x.child(x.ref(0), 2)

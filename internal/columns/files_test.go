@@ -25,7 +25,7 @@ func open(r io.ReaderAt, size int64, name string) (columns.Table, error) {
 	return parquet.Open(r, size, name)
 }
 
-// tables has pyarrow write its tables once, and returns their folder.
+// tables has Python write the tables once, and returns their folder.
 func tables(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,8 +36,8 @@ func tables(t testing.TB) string {
 	return dir
 }
 
-// Every file has the rows that pyarrow put into it, cell by cell.
-func TestFilesOfPyarrow(t *testing.T) {
+// Every file has the rows that pyarrow, Polars or DuckDB put into it, cell by cell.
+func TestFilesOfOthers(t *testing.T) {
 	dir := tables(t)
 	names, _ := filepath.Glob(filepath.Join(dir, "*.json"))
 	seen := map[string]int{}

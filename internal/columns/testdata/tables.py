@@ -7,6 +7,8 @@ import json
 import random
 import sys
 
+import duckdb
+import polars as pl
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet as pq
@@ -119,3 +121,14 @@ with pa.OSFile(f"{folder}/grown.arrow", "wb") as f, pa.ipc.new_file(f, grown, op
     for b in parts:
         w.write_batch(b)
 expect("grown.arrow", pa.Table.from_batches([b.cast(pa.schema([("few", pa.string())])) for b in parts]))
+# The same rows as other writers put them down.
+frame = pl.from_arrow(table())
+frame.write_parquet(f"{folder}/polars.parquet", compression="zstd", row_group_size=150, data_page_size=2000)
+expect("polars.parquet", table())
+frame.write_ipc(f"{folder}/polars.arrow", compression="lz4")
+expect("polars.arrow", table())
+typed = [f for f in fields if f.name not in ("nothing", "never")]
+duck = table(typed)
+for version in ("V1", "V2"):
+    duckdb.sql(f"COPY (SELECT * FROM duck) TO '{folder}/duckdb-{version}.parquet' (FORMAT PARQUET, CODEC 'zstd', PARQUET_VERSION {version}, ROW_GROUP_SIZE 2048)")
+    expect(f"duckdb-{version}.parquet", duck)

@@ -92,13 +92,20 @@ type load struct {
 // fitLoad fits the starts of sessions, sorted, ns from the schedule's zero.
 func fitLoad(at []int64) load {
 	l := load{gridNS: grid(at)}
-	l.endNS = (at[len(at)-1]/second + 1) * second // a number that people can read
-	if l.gridNS > 0 {
-		l.endNS = at[len(at)-1] + l.gridNS
+	last := at[len(at)-1]
+	switch step := max(l.gridNS, second); {
+	case last > math.MaxInt64-step:
+		l.endNS = math.MaxInt64 / second * second
+	case l.gridNS > 0:
+		l.endNS = last + l.gridNS
+	default:
+		l.endNS = (last/second + 1) * second // a number that people can read
 	}
 	for _, s := range widths {
 		w := s * second
-		if l.gridNS > 0 {
+		if l.gridNS > w {
+			w = l.gridNS
+		} else if l.gridNS > 0 {
 			w = (w + l.gridNS - 1) / l.gridNS * l.gridNS
 		}
 		if l.endNS/w < 2 {
@@ -131,7 +138,7 @@ func (l *load) series(at []int64, noise float64) []arrivals.Segment {
 		v := rounded(float64(len(at)) / (float64(l.endNS) / 1e9))
 		return []arrivals.Segment{{Seconds: float64(l.endNS) / 1e9, From: v, To: v}}
 	}
-	n := int((l.endNS + l.width - 1) / l.width)
+	n := int((l.endNS-1)/l.width + 1)
 	counts := make([]float64, n)
 	for _, t := range at {
 		counts[t/l.width]++

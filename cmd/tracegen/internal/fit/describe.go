@@ -28,7 +28,7 @@ type Starts struct {
 }
 
 // ErrNoRate says that a trace does not tell how sessions begin.
-var ErrNoRate = errors.New("more than half of the sessions start together, want a rate to fit")
+var ErrNoRate = errors.New("more than half of the sessions start together, or none has a time, want a rate to fit")
 
 // Describe returns the description of a workload like the one of p, with starts of its
 // own or, where they are nil, with those of the trace. It has one class.

@@ -3,10 +3,13 @@ package fit
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -256,6 +259,41 @@ func TestGrid(t *testing.T) {
 	} {
 		if got := grid(tt.at); math.Abs(float64(got-tt.want)) > 2e6 {
 			t.Errorf("%s: grid = %d; want %d", name, got, tt.want)
+		}
+	}
+}
+
+// Times at the end of what a schedule can hold, and few of them, are fitted too.
+func TestLikeExtremes(t *testing.T) {
+	for name, times := range map[string][]int64{
+		"two":      {0, 1},
+		"the end":  {0, 5, math.MaxInt64 - 7, math.MaxInt64},
+		"far away": {math.MaxInt64 / 2, math.MaxInt64/2 + 3e9, math.MaxInt64/2 + 3e9 + 1},
+		"a grid":   append(slices.Repeat([]int64{0}, 40), 9e18, 9e18),
+	} {
+		p := &Profile{}
+		for i, at := range times {
+			err := p.Add(&schedule.Request{ID: int64(i), AtNS: formats.Some(at), Session: fmt.Sprint(i), Stream: "0", Last: true, Context: schedule.Whole,
+				InputTokens: formats.Some(int64(i)), OutputTokens: formats.Some(1)})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.Done()
+		s, err := p.Describe(nil)
+		if errors.Is(err, ErrNoRate) && name == "a grid" {
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if s, err = synth.Parse(s.YAML(), "fit.yaml"); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if q := made(t, s, 1); q.requests > 50 {
+			t.Errorf("%s: %d requests of a fit to %d", name, q.requests, len(times))
 		}
 	}
 }

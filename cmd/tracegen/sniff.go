@@ -23,7 +23,7 @@ import (
 // A command line that names no input that is there, asks for help, or begins with a
 // subcommand is left as it is.
 func withCommand(args []string, commands []string, stdin io.Reader) ([]string, io.Reader, error) {
-	if len(args) == 0 || slices.Contains(commands, args[0]) {
+	if len(args) > 0 && slices.Contains(commands, args[0]) {
 		return args, stdin, nil
 	}
 	for _, a := range args {
@@ -46,12 +46,12 @@ func withCommand(args []string, commands []string, stdin io.Reader) ([]string, i
 			return args, stdin, nil // no file: a command that is not known
 		}
 	}
-	if args[0][:min(1, len(args[0]))] != "-" || cli.IsTerminal(stdin) {
+	if len(args) > 0 && args[0][:min(1, len(args[0]))] != "-" || cli.IsTerminal(stdin) {
 		return args, stdin, nil
 	}
 	head, err := readHead(stdin)
-	if err != nil {
-		return args, stdin, nil // whoever reads on meets it again
+	if err != nil || len(args) == 0 && len(head) == 0 {
+		return args, stdin, nil // whoever reads on meets the error again
 	}
 	f, err := sniff("standard input", head, nil)
 	return append([]string{f}, args...), io.MultiReader(bytes.NewReader(head), stdin), err

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 
 	"hydrant/formats"
@@ -22,14 +23,19 @@ func (p *Pipeline) shorten(name string, s *silence, r *schedule.Request) error {
 		return err
 	}
 	at := r.AtNS.V
-	if s.start(at, service) {
+	shorter, err := s.start(at, service)
+	if err != nil {
+		return err
+	}
+	if shorter {
 		p.counts[name+"_cuts"]++
 	}
-	r.AtNS.V = s.moved(at)
-	if r.DelayNS.Valid {
-		r.DelayNS.V = r.AtNS.V - s.moved(max(0, at-r.DelayNS.V))
+	if r.AtNS.V, err = s.moved(at); err != nil || !r.DelayNS.Valid {
+		return err
 	}
-	return nil
+	end, err := s.moved(max(0, at-r.DelayNS.V))
+	r.DelayNS.V = r.AtNS.V - end
+	return err
 }
 
 // service is how long a request ran in the trace, in the time of the schedule: recorded
@@ -49,6 +55,7 @@ func (p *Pipeline) service(r *schedule.Request) (int64, error) {
 // change places.
 func (p *Pipeline) gapCap(most int64, next step) step {
 	s := &silence{most: most}
+	p.closers = append(p.closers, s.cuts.close)
 	return p.moved(next, func(r *schedule.Request) error { return p.shorten("gap_cap", s, r) })
 }
 
@@ -56,16 +63,24 @@ func (p *Pipeline) gapCap(most int64, next step) step {
 // against each other.
 func (p *Pipeline) thinkCap(most int64, next step) step {
 	open := map[string]*silence{}
+	p.closers = append(p.closers, func() (err error) {
+		for _, s := range open {
+			err = errors.Join(err, s.cuts.close())
+		}
+		return err
+	})
 	return p.moved(next, func(r *schedule.Request) error {
 		s := open[r.Session]
 		if s == nil {
 			s = &silence{most: most}
 			open[r.Session] = s
 		}
+		err := p.shorten("think_cap", s, r)
 		if r.Last {
 			delete(open, r.Session)
+			err = errors.Join(err, s.cuts.close())
 		}
-		return p.shorten("think_cap", s, r)
+		return err
 	})
 }
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -138,6 +139,38 @@ func TestLastLineMoves(t *testing.T) {
 	}
 }
 
+// Many silences lie on disk, and waits reach back over all of them.
+func TestManyCuts(t *testing.T) {
+	var s silence
+	defer s.cuts.close()
+	r := rand.New(rand.NewPCG(1, 2))
+	const n = 5 * cutsInMemory
+	var starts, moved []int64
+	at, to := int64(0), int64(0)
+	for i := range n {
+		if i > 0 {
+			step := int64(1 + r.IntN(10)) // of which nothing is left but the second in which the request runs
+			at, to = at+1+step, to+1
+		}
+		starts, moved = append(starts, at), append(moved, to)
+		if shorter, err := s.start(at, 1); err != nil || shorter != (i > 0) {
+			t.Fatalf("start %d: %v, %v", i, shorter, err)
+		}
+		for range 3 {
+			k := r.IntN(i + 1)
+			if got, err := s.moved(starts[k]); err != nil || got != moved[k] {
+				t.Fatalf("after %d starts: %d moved to %d, %v; want %d", i+1, starts[k], got, err, moved[k])
+			}
+			if got, err := s.moved(starts[k] + 1); k < i && (err != nil || got != moved[k]+1) { // where the cut begins
+				t.Fatalf("after %d starts: the end of request %d moved to %d, %v; want %d", i+1, k, got, err, moved[k]+1)
+			}
+		}
+	}
+	if len(s.cuts.latest) >= cutsInMemory || s.cuts.others == 0 {
+		t.Errorf("%d cuts in memory, %d on disk", len(s.cuts.latest), s.cuts.others)
+	}
+}
+
 // No silence is longer than the cap, none that was shorter has changed, sums and order
 // stay.
 func TestCapsHoldOnRandomSchedules(t *testing.T) {
@@ -177,6 +210,75 @@ func TestCapsHoldOnRandomSchedules(t *testing.T) {
 			again, counts := sent(t, out, o)
 			if text(again) != text(out) || counts["gap_cap_cuts"]+counts["think_cap_cuts"] != 0 {
 				t.Errorf("%v: the second time changes something: %v", o.Args(), counts)
+			}
+		}
+	})
+}
+
+// The definition, written down without any streaming: merge the intervals of all lines
+// in scope, cut what is longer than the cap, and map both ends of each wait.
+func TestCapsByDefinition(t *testing.T) {
+	by := func(reqs []*schedule.Request, most int64, speed Ratio) func(int64) int64 {
+		type interval struct{ from, to int64 }
+		var busy []interval
+		for _, r := range reqs {
+			if !r.AtNS.Valid {
+				continue
+			}
+			service, _ := speed.Divide(r.Recorded.E2ENS.V)
+			busy = append(busy, interval{r.AtNS.V, r.AtNS.V + service})
+		}
+		slices.SortFunc(busy, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
+		var gaps []interval
+		for i, end := 0, int64(-1); i < len(busy); i++ {
+			if end >= 0 && busy[i].from-end > most {
+				gaps = append(gaps, interval{end, busy[i].from - most})
+			}
+			end = max(end, busy[i].to)
+		}
+		return func(t int64) (m int64) {
+			m = t
+			for _, g := range gaps {
+				m -= max(0, min(t, g.to)-g.from)
+			}
+			return m
+		}
+	}
+	property(t, func(t *testing.T, r *rand.Rand, reqs []*schedule.Request) {
+		most := int64(r.IntN(6)) * sec / 2
+		speed := ratio(t, []string{"1", "2", "0.5", "3"}[r.IntN(4)])
+		fast, _ := sent(t, reqs, Options{Speed: speed})
+		all := map[string]func(int64) int64{}
+		for s, lines := range bySession(fast) {
+			all[s] = by(lines, most, speed)
+		}
+		one := by(fast, most, speed)
+		for _, tt := range []struct {
+			o  Options
+			of func(session string) func(int64) int64
+		}{
+			{Options{Speed: speed, GapCap: formats.Some(most)}, func(string) func(int64) int64 { return one }},
+			{Options{Speed: speed, ThinkCap: formats.Some(most)}, func(s string) func(int64) int64 { return all[s] }},
+		} {
+			out, _ := sent(t, reqs, tt.o)
+			got := bySession(out)
+			for s, lines := range bySession(fast) {
+				m := tt.of(s)
+				for i, b := range lines {
+					at, delay := b.AtNS, b.DelayNS
+					switch {
+					case !at.Valid:
+						delay.V = min(delay.V, most)
+					default:
+						at.V = m(b.AtNS.V)
+						if delay.Valid {
+							delay.V = at.V - m(max(0, b.AtNS.V-b.DelayNS.V))
+						}
+					}
+					if a := got[s][i]; a.AtNS != at || a.DelayNS != delay {
+						t.Errorf("%v: session %s, line %d: at %v, delay %v; want %v, %v", tt.o.Args(), s, i, a.AtNS, a.DelayNS, at, delay)
+					}
+				}
 			}
 		}
 	})

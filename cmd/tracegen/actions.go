@@ -199,9 +199,9 @@ func write(c *ucli.Context, o common, what string, p *plan.Pipeline, h schedule.
 	case errors.Is(err, plan.ErrNothing) && o.plan.Window != nil && len(o.plan.Transforms()) == 1:
 		return fmt.Errorf("--window: got %q, in which no request starts", o.plan.Window)
 	case errors.Is(err, plan.ErrNothing) && len(o.plan.Transforms()) > 0:
-		return fmt.Errorf("%s: %w after %s", o.place(), err, strings.Join(o.plan.Args(), " "))
+		return fmt.Errorf("%s: %w after %s", p.Place, err, strings.Join(o.plan.Args(), " "))
 	case errors.Is(err, plan.ErrNothing):
-		return fmt.Errorf("%s: %w", o.place(), err)
+		return fmt.Errorf("%s: %w", p.Place, err)
 	case err != nil && w != nil && errors.Is(err, context.Cause(ctx)):
 		t := end()
 		t.Status = schedule.Interrupted

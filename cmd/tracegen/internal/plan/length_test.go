@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -146,4 +147,48 @@ func TestLengthsOnRandomSchedules(t *testing.T) {
 			t.Errorf("sums %d, %d with %v; want %d, %d and %d cut", end.InputTokens, end.OutputTokens, counts, in, gen, cut)
 		}
 	})
+}
+
+// A cut prompt leaves the ids of the line behind it as they were, though a schedule
+// gives them as a part of the prompt before.
+func TestMaxInputOfASchedule(t *testing.T) {
+	first := sized(line(0, 0, "a", 0), 64*8, 1)
+	first.Blocks = &schedule.Blocks{Scope: "t", Add: []schedule.Run{{1, 8}}}
+	second := waits(sized(line(1, 1, "a", 1), 64*7, 1), 0, 0)
+	second.Blocks = &schedule.Blocks{Scope: "t", Add: []schedule.Run{{1, 6}, {30, 1}}}
+	third := waits(sized(line(2, 2, "a", 2), 64*2, 1), 0, 1)
+	third.Blocks = &schedule.Blocks{Scope: "t", Add: []schedule.Run{{1, 2}}}
+	third.Last = true
+	var b bytes.Buffer
+	w, err := schedule.NewWriter(&b, schedule.Header{Block: &schedule.Block{Tokens: 64, Last: schedule.Absent}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []*schedule.Request{first, second, third} {
+		if err := w.Write(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Close(schedule.Trailer{Status: schedule.Complete}); err != nil {
+		t.Fatal(err)
+	}
+	for most, want := range map[int64][][]schedule.Run{
+		64 * 3: {{{1, 3}}, {{1, 3}}, {{1, 2}}},
+		64 * 7: {{{1, 7}}, {{1, 6}, {30, 1}}, {{1, 2}}},
+	} {
+		r, err := schedule.NewReader(bytes.NewReader(b.Bytes()), "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := (&Pipeline{Block: r.Header().Block, counts: map[string]int64{}}).shortInputs(most, FromSchedule(r, "t"))
+		for i := range want {
+			q, err := next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(q.Blocks.Add, want[i]) {
+				t.Errorf("--max-input %d: ids of line %d: %v; want %v", most, i, q.Blocks.Add, want[i])
+			}
+		}
+	}
 }

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"hydrant/formats"
 	"hydrant/formats/schedule"
 	"hydrant/internal/cli"
@@ -48,17 +50,18 @@ func (p *Pipeline) shortInputs(most int64, next step) step {
 	}
 }
 
-// leading returns the first n ids of runs, which it changes.
+// leading returns the first n ids of runs. It leaves runs as they are: a schedule's
+// reader needs them for the line behind.
 func leading(runs []schedule.Run, n int64) []schedule.Run {
-	for i := range runs {
-		if runs[i][1] >= n {
-			runs[i][1] = n
+	for i, run := range runs {
+		if run[1] > n {
+			runs = slices.Clip(runs[:i])
 			if n > 0 {
-				i++
+				runs = append(runs, schedule.Run{run[0], n})
 			}
-			return runs[:i]
+			return runs
 		}
-		n -= runs[i][1]
+		n -= run[1]
 	}
 	return runs
 }

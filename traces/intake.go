@@ -80,7 +80,7 @@ func (in *intake) lines(r io.Reader, name string, row func(line []byte) (*jsonl.
 			in.counts["blank_lines"]++
 			continue
 		}
-		fault, err := row(bytes.TrimRight(line, "\r\n"))
+		fault, err := row(chomp(line))
 		switch {
 		case err != nil:
 			return err
@@ -117,7 +117,23 @@ func (in *intake) some() error {
 	return nil
 }
 
-func blank(line []byte) bool { return len(bytes.TrimLeft(line, " \t\r\n")) == 0 }
+func blank(line []byte) bool {
+	for _, c := range line {
+		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			return false
+		}
+	}
+	return true
+}
+
+// chomp takes the end of a line off.
+func chomp(line []byte) []byte {
+	n := len(line)
+	for n > 0 && (line[n-1] == '\n' || line[n-1] == '\r') {
+		n--
+	}
+	return line[:n]
+}
 
 // at is the place of the line in hand.
 func (in *intake) at() string { return in.place + ":" + strconv.FormatInt(in.line, 10) }

@@ -296,7 +296,10 @@ func (p *mooncakeParser) hashIDs(row *mooncakeRow) {
 	}
 	row.ids = 0
 	for ok := s.Open('['); ok; ok = s.More('[') {
-		id := p.whole(0)
+		id, plain := s.Digits()
+		if !plain {
+			id = p.whole(0)
+		}
 		if n := len(row.runs); n > 0 && row.runs[n-1][0]+row.runs[n-1][1] == id {
 			row.runs[n-1][1]++
 		} else {

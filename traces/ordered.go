@@ -21,7 +21,7 @@ type ordered struct {
 type orderedChunk struct{ base, last int64 }
 
 // chunkEntries is how many ids lie in a chunk.
-const chunkEntries = 256
+const chunkEntries = spill.PageEntries
 
 // add maps id, which must not be there yet, to v.
 func (o *ordered) add(id, v int64) {
@@ -50,41 +50,50 @@ func (o *ordered) keep(err error) {
 	}
 }
 
-// entry returns entry k of chunk i.
-func (o *ordered) entry(i, k int) (id, v int64) {
-	e, err := o.entries.Get(int64(i)*chunkEntries + int64(k))
-	o.keep(err)
-	return o.chunks[i].base + int64(uint64(e)>>32), int64(int32(e))
+// chunk returns the entries of chunk i, valid until the next call.
+func (o *ordered) chunk(i int) []int64 {
+	page, err := o.entries.Page(int64(i))
+	if err != nil {
+		o.keep(err)
+		page = make([]int64, chunkEntries)
+	}
+	return page[:min(chunkEntries, o.n-int64(i)*chunkEntries)]
 }
 
-// size returns how many ids chunk i has.
-func (o *ordered) size(i int) int {
-	return int(min(chunkEntries, o.n-int64(i)*chunkEntries))
-}
+// pair takes an entry of a chunk apart.
+func pair(base, e int64) (id, v int64) { return base + int64(uint64(e)>>32), int64(int32(e)) }
 
-// from returns the place of the first entry from id on; the chunk is len(o.chunks) when
-// there is none.
-func (o *ordered) from(id int64) (i, k int) {
+// from returns the entries from id on of the first chunk that has one, and its number,
+// len(o.chunks) when none has.
+func (o *ordered) from(id int64) (i int, entries []int64) {
 	switch n := len(o.chunks); {
 	case n == 0 || o.chunks[n-1].last < id:
-		return n, 0
+		return n, nil
 	case o.chunks[0].last >= id:
 	default:
 		i = sort.Search(n, func(i int) bool { return o.chunks[i].last >= id })
 	}
-	if o.chunks[i].base >= id {
-		return i, 0
+	entries = o.chunk(i)
+	base := o.chunks[i].base
+	if base >= id {
+		return i, entries
 	}
-	return i, sort.Search(o.size(i)-1, func(k int) bool {
-		at, _ := o.entry(i, k)
-		return at >= id
-	})
+	least := uint64(id-base) << 32 // as an entry of value 0, which is the smallest
+	low, high := 0, len(entries)-1
+	for low < high {
+		if mid := (low + high) / 2; uint64(entries[mid]) < least {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return i, entries[low:]
 }
 
 // find returns the value of an id.
 func (o *ordered) find(id int64) (v int64, ok bool) {
-	if i, k := o.from(id); i < len(o.chunks) {
-		if at, v := o.entry(i, k); at == id {
+	if i, entries := o.from(id); i < len(o.chunks) {
+		if at, v := pair(o.chunks[i].base, entries[0]); at == id {
 			return v, true
 		}
 	}
@@ -97,15 +106,17 @@ func (o *ordered) find(id int64) (v int64, ok bool) {
 
 // next returns the first id from on, up to and with to, and its value.
 func (o *ordered) next(from, to int64) (id, v int64, ok bool) {
-	if i, k := o.from(from); i < len(o.chunks) {
-		id, v = o.entry(i, k)
+	if i, entries := o.from(from); i < len(o.chunks) {
+		id, v = pair(o.chunks[i].base, entries[0])
 		ok = id <= to
 	}
-	o.those(from, to, func(late, value int64) {
-		if !ok || late < id {
-			id, v, ok = late, value, true
-		}
-	})
+	if len(o.late) > 0 {
+		o.those(from, to, func(late, value int64) {
+			if !ok || late < id {
+				id, v, ok = late, value, true
+			}
+		})
+	}
 	return id, v, ok
 }
 
@@ -117,16 +128,21 @@ func (o *ordered) within(from, to int64) (n, v int64, ok bool) {
 			v, ok = value, true
 		}
 	}
-	for i, k := o.from(from); i < len(o.chunks) && o.chunks[i].base <= to; i, k = i+1, 0 {
-		for ; k < o.size(i); k++ {
-			id, value := o.entry(i, k)
+	for i, entries := o.from(from); i < len(o.chunks) && o.chunks[i].base <= to; {
+		for _, e := range entries {
+			id, value := pair(o.chunks[i].base, e)
 			if id > to {
 				break
 			}
 			add(id, value)
 		}
+		if i++; i < len(o.chunks) && o.chunks[i].base <= to {
+			entries = o.chunk(i)
+		}
 	}
-	o.those(from, to, add)
+	if len(o.late) > 0 {
+		o.those(from, to, add)
+	}
 	return n, v, ok
 }
 

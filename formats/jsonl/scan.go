@@ -126,6 +126,10 @@ func (s *Scanner) More(left byte) bool {
 	if s.Err != nil {
 		return false
 	}
+	if s.i < len(s.b) && s.b[s.i] == ',' { // by far the most frequent
+		s.i++
+		return true
+	}
 	switch s.Peek() {
 	case ',':
 		s.i++
@@ -235,20 +239,23 @@ func (s *Scanner) Digits() (v int64, ok bool) {
 	if s.Err != nil {
 		return 0, false
 	}
-	i := s.i
-	for i < len(s.b) && s.b[i] == ' ' {
-		i++
+	start := s.i
+	if start < len(s.b) && s.b[start] == ' ' {
+		start++
 	}
-	start := i
-	for i < len(s.b) && s.b[i]-'0' <= 9 {
-		v = v*10 + int64(s.b[i]-'0')
-		i++
+	b := s.b[start:]
+	for n, c := range b {
+		if d := c - '0'; d <= 9 {
+			v = v*10 + int64(d)
+			continue
+		}
+		if n == 0 || n > 18 || n > 1 && b[0] == '0' || c != ',' && !delimits(c) {
+			break
+		}
+		s.i = start + n
+		return v, true
 	}
-	if n := i - start; n == 0 || n > 18 || n > 1 && s.b[start] == '0' || i == len(s.b) || !delimits(s.b[i]) {
-		return 0, false
-	}
-	s.i = i
-	return v, true
+	return 0, false
 }
 
 // Natural reads a whole number that is not negative.

@@ -114,7 +114,12 @@ func hex4(b []byte) rune {
 func AppendString(dst []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
-	for i := 0; i < len(s); i++ {
+	plain := 0
+	for plain < len(s) && s[plain] >= 0x20 && s[plain] != '"' && s[plain] != '\\' {
+		plain++
+	}
+	dst = append(dst, s[:plain]...)
+	for i := plain; i < len(s); i++ {
 		switch ch := s[i]; {
 		case ch == '"' || ch == '\\':
 			dst = append(dst, '\\', ch)

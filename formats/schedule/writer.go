@@ -86,7 +86,7 @@ func (w *Writer) Write(r *Request) error {
 
 // form checks what the parser would find in the line of r.
 func form(r *Request) *jsonl.Fault {
-	for _, q := range []struct {
+	for _, q := range [...]struct {
 		what, got string
 		required  bool
 	}{{"session", r.Session, true}, {"stream", r.Stream, true}, {"context", r.Context, true}, {"model", r.Model, false}, {"class", r.Class, false}} {
@@ -113,7 +113,7 @@ func form(r *Request) *jsonl.Fault {
 			}
 		}
 	}
-	for _, q := range []struct {
+	for _, q := range [...]struct {
 		what string
 		raw  json.RawMessage
 	}{{"body", r.Body}, {"extra", r.Extra}} {

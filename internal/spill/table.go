@@ -7,45 +7,54 @@ import (
 	"os"
 )
 
-// pageEntries is how many numbers a page of a table has, and pages how many pages lie
-// in memory: 128 KiB.
-const (
-	pageEntries = 256
-	pages       = 64
-)
+// PageEntries is how many numbers a page of a table has.
+const PageEntries = 256
+
+// pages is how many pages lie in memory: 128 KiB.
+const pages = 64
 
 // Table is a list of numbers of any length, all 0 at first. What was used last lies in
 // memory, the rest in a temporary file. The zero value is ready.
 type Table struct {
 	cache [pages]*page // by the page's number modulo pages
 	file  *os.File
-	raw   [8 * pageEntries]byte
+	raw   [8 * PageEntries]byte
 }
 
 type page struct {
 	number int64
 	dirty  bool
-	v      [pageEntries]int64
+	v      [PageEntries]int64
 }
 
 // Set sets number i, counted from 0.
 func (t *Table) Set(i, v int64) error {
-	p, err := t.page(i / pageEntries)
+	p, err := t.page(i / PageEntries)
 	if err != nil {
 		return err
 	}
-	p.v[i%pageEntries] = v
+	p.v[i%PageEntries] = v
 	p.dirty = true
 	return nil
 }
 
 // Get returns number i.
 func (t *Table) Get(i int64) (int64, error) {
-	p, err := t.page(i / pageEntries)
+	p, err := t.page(i / PageEntries)
 	if err != nil {
 		return 0, err
 	}
-	return p.v[i%pageEntries], nil
+	return p.v[i%PageEntries], nil
+}
+
+// Page returns the numbers of page n, which are numbers n × PageEntries and on, valid until
+// the next call. It is for reading.
+func (t *Table) Page(n int64) ([]int64, error) {
+	p, err := t.page(n)
+	if err != nil {
+		return nil, err
+	}
+	return p.v[:], nil
 }
 
 // page brings a page into memory, in place of another.

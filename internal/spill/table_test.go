@@ -7,17 +7,17 @@ import (
 
 // A table behaves like a map in which everything is 0 at first, wherever its pages lie.
 func TestTable(t *testing.T) {
-	const far = 4 * pages * pageEntries
+	const far = 4 * pages * PageEntries
 	for _, tt := range []struct {
 		name string
 		at   func(r *rand.Rand, i int64) int64
 		file bool
 	}{
-		{"in order, in memory", func(_ *rand.Rand, i int64) int64 { return i % (pages * pageEntries) }, false},
+		{"in order, in memory", func(_ *rand.Rand, i int64) int64 { return i % (pages * PageEntries) }, false},
 		{"in order", func(_ *rand.Rand, i int64) int64 { return i }, true},
-		{"near", func(r *rand.Rand, i int64) int64 { return max(0, i-r.Int64N(3*pageEntries)) }, true},
+		{"near", func(r *rand.Rand, i int64) int64 { return max(0, i-r.Int64N(3*PageEntries)) }, true},
 		{"anywhere", func(r *rand.Rand, _ int64) int64 { return r.Int64N(far) }, true},
-		{"one page of each slot's rivals", func(r *rand.Rand, _ int64) int64 { return r.Int64N(8) * pages * pageEntries }, true},
+		{"one page of each slot's rivals", func(r *rand.Rand, _ int64) int64 { return r.Int64N(8) * pages * PageEntries }, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
@@ -50,7 +50,7 @@ func TestTable(t *testing.T) {
 
 func TestTableIsEmptyAfterClose(t *testing.T) {
 	var table Table
-	for i := range int64(2 * pages * pageEntries) {
+	for i := range int64(2 * pages * PageEntries) {
 		if err := table.Set(i, 1); err != nil {
 			t.Fatal(err)
 		}

@@ -133,6 +133,14 @@ func describe(out io.Writer, f traces.Format, p *plan.Pipeline, h schedule.Heade
 	return err
 }
 
+// known prints a sum over n requests; a sum over none is not 0.
+func known(sum, n int64) string {
+	if n == 0 {
+		return "unknown"
+	}
+	return grouped(sum)
+}
+
 func (d *described) text(f traces.Format, h schedule.Header, end schedule.Trailer) string {
 	var b strings.Builder
 	row := func(name, format string, a ...any) {
@@ -149,7 +157,7 @@ func (d *described) text(f traces.Format, h schedule.Header, end schedule.Traile
 	} else {
 		row("time", "none")
 	}
-	row("tokens", "%s in, %s out", grouped(end.InputTokens), grouped(end.OutputTokens))
+	row("tokens", "%s in, %s out", known(end.InputTokens, d.has["input_tokens"]), known(end.OutputTokens, d.has["output_tokens"]))
 	if h.Block == nil {
 		row("blocks", "none")
 	} else {

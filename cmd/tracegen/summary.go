@@ -47,7 +47,7 @@ var phrases = map[string]struct{ before, noun, after string }{
 	"ids_short":                 {"", "row", " with too few block ids for the length"},
 	"ids_dropped":               {"left out the block ids of ", "row", ", more than its length has"},
 	"id_sizes_differ":           {"left out the block ids of ", "row", ", one of which stands for another size elsewhere"},
-	"cancelled":                 {"kept ", "request", " that was cancelled"},
+	"cancelled":                 {"kept ", "cancelled request", ""},
 	"spans_other":               {"left out ", "span", " of other kinds"},
 	"session_empty":             {"", "row", " with an empty name for a session"},
 	"chain_breaks":              {"", "block id", " after another id than before"},

@@ -30,6 +30,9 @@ func (f *fold) compute(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if f.o.NoColumns || f.o.NoRows {
+		f.place = nil // the lists are not carried
+	}
 	f.look(f.outcomes(), f.listless(flow), f.plannedSums(), f.integrity(), f.counts(), f.countGap(), f.tokens(), f.delivered(), f.disorderOfTurns(),
 		f.rates(flow), f.goodput(), f.rowsByWorker(), f.connections(), f.clientShares(), f.observed(flow), f.backlog(), f.halves(flow), f.censored(), f.cache(),
 		f.sliceSeries())

@@ -25,7 +25,7 @@ type ranker struct {
 
 // together is the number of timings whose values are taken from the rows in one pass: each
 // costs 8 bytes a row for as long.
-const together = 12
+const together = 9
 
 // timingMetrics returns the distributions over requests, of some rows in their order; nil
 // are all.

@@ -209,64 +209,17 @@ func (p *packer) verbatim(n int) {
 	}
 }
 
-// unpack writes the first so many columns of the rows of block b to out and returns the
-// number of rows.
-func (s *store) unpack(b int, out *[blockRows]rec, columns int) int {
+// unpack fills the first so many columns of the rows of block b.
+func (c *cursor) unpack(b, columns int) {
+	s, out := c.s, &c.rows
 	n := min(blockRows, s.n-b*blockRows)
 	p := s.blocks[b]
 	var latest [blockRows]int64
-	for c := range p.columns[:min(columns, recInts)] {
-		k := &p.columns[c]
-		if c == firstTime {
-			for i := range n {
-				latest[i] = reference(out[i].due)
-			}
-		}
-		base, data := k.base, p.data[k.at:]
-		step, mask := int(k.width), uint64(1)<<(8*k.width%64)-1
-		if k.width == 8 {
-			mask = math.MaxUint64
-		}
-		switch {
-		case k.nulls && k.width == 0:
-			for i := range n {
-				out[i].ints()[c] = null
-			}
-		case k.raw:
-			for i := range n {
-				v := int64(binary.LittleEndian.Uint64(data[8*i:]))
-				out[i].ints()[c] = v
-				if v != null && c >= firstTime && c <= lastTime {
-					latest[i] = v
-				}
-			}
-		case c >= firstTime && c <= lastTime:
-			for i := range n {
-				code := binary.LittleEndian.Uint64(data[step*i:]) & mask
-				if code == 0 && k.nulls {
-					out[i].ints()[c] = null
-					continue
-				}
-				latest[i] += base + int64(code)
-				out[i].ints()[c] = latest[i]
-			}
-		default:
-			to := nearTo[c]
-			for i := range n {
-				code := binary.LittleEndian.Uint64(data[step*i:]) & mask
-				v := base + int64(code)
-				switch {
-				case code == 0 && k.nulls:
-					v = null
-				case to >= 0:
-					v += reference(out[i].ints()[to])
-				}
-				out[i].ints()[c] = v
-			}
-		}
+	for i := range min(columns, recInts) {
+		c.column(&p.columns[i], i, p.data, n, &latest)
 	}
 	if columns < recColumns {
-		return n
+		return
 	}
 	k := &p.columns[recInts]
 	data, mask := p.data[k.at:], uint64(1)<<(8*k.width)-1
@@ -274,7 +227,76 @@ func (s *store) unpack(b int, out *[blockRows]rec, columns int) int {
 		out[i].setFlags(k.base + int64(binary.LittleEndian.Uint64(data[int(k.width)*i:])&mask))
 	}
 	s.derive(b*blockRows, out[:n])
-	return n
+}
+
+// column fills a column of n rows. latest is the latest instant of each that is known.
+func (c *cursor) column(k *packed, at int, data []byte, n int, latest *[blockRows]int64) {
+	out, timed, to := &c.rows, at >= firstTime && at <= lastTime, nearTo[at]
+	if at == firstTime {
+		for i := range n {
+			latest[i] = reference(out[i].due)
+		}
+	}
+	if k.width == 0 && (k.nulls || !timed && to < 0) { // one value, often that of the block before
+		v := k.base
+		if k.nulls {
+			v = null
+		}
+		if was := &c.same[at]; !was.all || was.value != v {
+			for i := range out {
+				out[i].ints()[at] = v
+			}
+			*was = same{v, true}
+		}
+		return
+	}
+	c.same[at] = same{}
+	base, step, mask := k.base, int(k.width), uint64(math.MaxUint64)
+	if step < 8 {
+		mask = 1<<(8*step) - 1
+	}
+	data = data[k.at:]
+	code := func(i int) uint64 { return binary.LittleEndian.Uint64(data[step*i:]) & mask }
+	switch {
+	case k.raw:
+		for i := range n {
+			v := int64(code(i))
+			if out[i].ints()[at] = v; timed && v != null {
+				latest[i] = v
+			}
+		}
+	case timed && !k.nulls:
+		for i := range n {
+			latest[i] += base + int64(code(i))
+			out[i].ints()[at] = latest[i]
+		}
+	case timed:
+		for i := range n {
+			v := code(i)
+			if v == 0 {
+				out[i].ints()[at] = null
+				continue
+			}
+			latest[i] += base + int64(v)
+			out[i].ints()[at] = latest[i]
+		}
+	case to < 0 && !k.nulls:
+		for i := range n {
+			out[i].ints()[at] = base + int64(code(i))
+		}
+	default:
+		for i := range n {
+			x := code(i)
+			v := base + int64(x)
+			switch {
+			case x == 0 && k.nulls:
+				v = null
+			case to >= 0:
+				v += reference(out[i].ints()[to])
+			}
+			out[i].ints()[at] = v
+		}
+	}
 }
 
 // derive sets what follows from the window in rows from number first on.
@@ -337,14 +359,21 @@ type cursor struct {
 	s    *store
 	at   int // block that is unpacked, −1 for none
 	rows [blockRows]rec
+	same [recInts]same
+}
+
+// same says that all rows of a cursor have one value in a column.
+type same struct {
+	value int64
+	all   bool
 }
 
 func (s *store) cursor() *cursor { return &cursor{s: s, at: -1} }
 
-// row returns row i, valid until the next call.
+// row returns row i, valid until the next call; its numbers must not be changed.
 func (c *cursor) row(i int) *rec {
 	if b := i / blockRows; b != c.at {
-		c.s.unpack(b, &c.rows, recColumns)
+		c.unpack(b, recColumns)
 		c.at = b
 	}
 	return &c.rows[i%blockRows]
@@ -354,7 +383,7 @@ func (c *cursor) row(i int) *rec {
 // A cursor that has given one gives no whole rows.
 func (c *cursor) lead(i int) *rec {
 	if b := i / blockRows; b != c.at {
-		c.s.unpack(b, &c.rows, leadColumns)
+		c.unpack(b, leadColumns)
 		c.at = b
 	}
 	return &c.rows[i%blockRows]

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"unsafe"
 )
 
 // What a store gives back is what was added, whatever the values: in order and out of it,
@@ -60,5 +61,24 @@ func TestStoreKeepsRows(t *testing.T) {
 				t.Fatalf("%d wild: row %d leads with %+v; want %+v", wild, k, got, want)
 			}
 		}
+	}
+}
+
+// Rows with values and holes of all kinds take less than a third of what a request may cost.
+func TestStoreIsSmall(t *testing.T) {
+	const n = 40 * blockRows
+	f := newFold(Options{})
+	for i, rows := 0, randomRows(5, n); i < n; i++ {
+		if err := f.take(f.rows.next(), &rows[i], "x", 0); err != nil {
+			t.Fatal(err)
+		}
+		f.rows.add()
+	}
+	bytes := 0
+	for _, b := range f.rows.blocks {
+		bytes += len(b.data) + int(unsafe.Sizeof(*b))
+	}
+	if per := bytes / n; per > BytesPerRequest/3 {
+		t.Errorf("a row takes %d bytes; want at most a third of %d", per, BytesPerRequest)
 	}
 }

@@ -136,7 +136,7 @@ func (w *weka) read() (*Trace, error) {
 // warn says what a replay of the input will look like.
 func (w *weka) warn() {
 	if w.quantum == wekaQuantum && w.together > 1 {
-		w.warnings = append(w.warnings, fmt.Sprintf("%s: %d of %d sessions start together at 0, and times are whole seconds; --arrivals gives sessions starts of their own", w.f.Place, w.together, len(w.names)))
+		w.warnings = append(w.warnings, fmt.Sprintf("%s: %d of %d sessions start together at 0, and times are whole seconds; --arrivals with --rate gives sessions starts of their own", w.f.Place, w.together, len(w.names)))
 	}
 	if w.longest >= longWait {
 		w.warnings = append(w.warnings, fmt.Sprintf("%s: %s waits %d s; --think-cap shortens such waits", w.f.Place, w.longName, w.longest/1_000_000_000))

@@ -262,7 +262,7 @@ func TestWekaCounts(t *testing.T) {
 		t.Errorf("counts %s; want %s", got, want)
 	}
 	want := []string{
-		`w.json: 2 of 2 sessions start together at 0, and times are whole seconds; --arrivals gives sessions starts of their own`,
+		`w.json: 2 of 2 sessions start together at 0, and times are whole seconds; --arrivals with --rate gives sessions starts of their own`,
 		`w.json: requests[1] of "y" waits 7299 s; --think-cap shortens such waits`,
 		`w.json:1: unknown key "licence", ignored on 1 row`,
 		`w.json:1: unknown key "note", ignored on 1 row`,

@@ -22,7 +22,7 @@ type spooled struct {
 }
 
 // spoolMemory is how many bytes of parts wait in memory.
-const spoolMemory = 1 << 20
+const spoolMemory = 1 << 18
 
 func newSpool() *spool { return &spool{limit: spoolMemory} }
 

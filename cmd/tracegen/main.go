@@ -21,7 +21,7 @@ func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
 // collectAt is how much garbage, in percent of what is in use, is left lying: little is made
 // beside much that stays, and a day's trace is to fit where a minute's does.
-const collectAt = 40
+const collectAt = 25
 
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	debug.SetGCPercent(collectAt)

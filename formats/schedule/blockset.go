@@ -84,7 +84,7 @@ func (s *BlockSet) page(p, k int64) {
 	if k < int64(len(page)) {
 		return
 	}
-	longer := make([]uint64, min(pageWords, max(2*int64(len(page)), k+1)))
+	longer := make([]uint64, min(pageWords, max(int64(len(page)+len(page)/4), k+1)))
 	copy(longer, page)
 	s.pages[p] = longer
 }

@@ -2,9 +2,8 @@
 // and judge decides by it, so that every metric has one definition.
 //
 // Run is the only function to use. It reads each input once. What stays in memory
-// is a fixed number of bytes per request (BytesPerRequest); the gaps between
-// chunks, which no fixed number of bytes holds, wait in a temporary file until the
-// window is known. Rows are folded in the order of (planned time, request id) and
+// is a row per request, packed (BytesPerRequest); the gaps between chunks wait in a
+// temporary file until the window is known. Rows are folded in the order of (planned time, request id) and
 // sums are whole numbers, so neither the number of workers nor the order of the
 // inputs shows in the result.
 package fold

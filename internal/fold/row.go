@@ -11,7 +11,7 @@ import (
 	"hydrant/internal/stats"
 )
 
-// rec is what stays of one row: everything that the metrics need, at a fixed size.
+// rec is what stays of one row: everything that the metrics need. A store packs it.
 // Times are ns offsets, first from the epoch of their part and, once all parts are
 // read, from that of the earliest.
 type rec struct {

@@ -155,9 +155,9 @@ func TestMaxInputOfASchedule(t *testing.T) {
 	first := sized(line(0, 0, "a", 0), 64*8, 1)
 	first.Blocks = &schedule.Blocks{Scope: "t", Add: []schedule.Run{{1, 8}}}
 	second := waits(sized(line(1, 1, "a", 1), 64*7, 1), 0, 0)
-	second.Blocks = &schedule.Blocks{Scope: "t", Add: []schedule.Run{{1, 6}, {30, 1}}}
+	second.Blocks = &schedule.Blocks{Scope: "t", Keep: 6, Add: []schedule.Run{{30, 1}}}
 	third := waits(sized(line(2, 2, "a", 2), 64*2, 1), 0, 1)
-	third.Blocks = &schedule.Blocks{Scope: "t", Add: []schedule.Run{{1, 2}}}
+	third.Blocks = &schedule.Blocks{Scope: "t", Keep: 2}
 	third.Last = true
 	var b bytes.Buffer
 	w, err := schedule.NewWriter(&b, schedule.Header{Block: &schedule.Block{Tokens: 64, Last: schedule.Absent}})

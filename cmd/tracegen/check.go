@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -63,13 +64,23 @@ func check(c *ucli.Context) error {
 		w.Close()
 		status <- code
 	}()
+	ctx := cli.Context(c)
+	defer context.AfterFunc(ctx, func() { r.CloseWithError(context.Cause(ctx)) })()
 	d, err := given.compare(c, r)
 	if err == nil || errors.Is(err, errDifferent) {
 		_, e := io.Copy(io.Discard, r) // to its end
 		err = errors.Join(err, e)
 	}
 	r.CloseWithError(errStopped)
-	if code := <-status; code != cli.StatusDone && !errors.Is(err, errDifferent) {
+	code := cli.StatusInterrupted
+	select {
+	case code = <-status:
+	case <-ctx.Done(): // the source may be a pipe that says nothing
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if code != cli.StatusDone && !errors.Is(err, errDifferent) {
 		return fmt.Errorf("making it again with %q: %w", strings.Join(given.header.Args, " "), said(stderr.String()))
 	}
 	if err != nil && !errors.Is(err, errDifferent) {

@@ -43,7 +43,7 @@ test-slow: ## simulations of many runs, and the matrix TIMES (20) times: 3 hours
 	HYDRANT_MATRIX=1 $(GO) test -count $(TIMES) -timeout 4h ./scripts/matrix
 
 # Packages that start a goroutine, in their code or in their tests: the others cannot race.
-# In tracegen that is check alone, and its scripts take a minute of four.
+# In tracegen that is check alone, which its scripts run; all its tests took four minutes.
 CONCURRENT = $$(grep -rlE '^[[:space:]]*go [a-zA-Z(]|\.Go\(' --include='*.go' cmd formats internal traces | xargs -n 1 dirname | grep -vx cmd/tracegen | sort -u | sed 's|^|./|')
 
 race: ## run the tests of packages that start goroutines under the race detector

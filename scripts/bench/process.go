@@ -57,6 +57,40 @@ func (b *bench) command(ctx context.Context, cpus, exe string, args ...any) *exe
 	return exec.CommandContext(ctx, words[0], words[1:]...)
 }
 
+// watched runs cmd and returns its peak resident set in bytes, to some 10 ms before its
+// end. What wait says of that is never less than the memory of this process, which forked
+// it.
+func watched(cmd *exec.Cmd) (peak int64, err error) {
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for look := time.NewTicker(10 * time.Millisecond); ; {
+		select {
+		case err := <-ended:
+			look.Stop()
+			if err != nil {
+				err = fmt.Errorf("%w: %s", err, said.Bytes())
+			}
+			return peak, err
+		case <-look.C:
+			peak = max(peak, highWater(cmd.Process.Pid))
+		}
+	}
+}
+
+// highWater returns the peak resident set of a process in bytes, 0 when it is gone.
+func highWater(pid int) (n int64) {
+	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if _, rest, ok := bytes.Cut(b, []byte("VmHWM:")); ok {
+		_, _ = fmt.Sscan(string(rest), &n)
+	}
+	return n << 10
+}
+
 // paced is a running server of the benchmarks.
 type paced struct {
 	addrs []string

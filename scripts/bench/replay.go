@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -40,34 +39,8 @@ func (b *bench) send(cpus string, args ...any) (name string, rss int64, err erro
 	defer cancel()
 	name = filepath.Join(b.tmp, "run.arrows")
 	cmd := b.command(ctx, cpus, filepath.Join(b.bin, "replay"), append([]any{"--quiet", "--calibrate", "off", "-o", name}, args...)...)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
-	if err := cmd.Start(); err != nil {
-		return "", 0, err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	// Not what wait says of it: that holds the memory of this process, which forked it.
-	for look := time.NewTicker(100 * time.Millisecond); ; {
-		select {
-		case err := <-ended:
-			look.Stop()
-			if err != nil {
-				err = fmt.Errorf("%w: %s", err, said.Bytes())
-			}
-			return name, rss, err
-		case <-look.C:
-			rss = max(rss, resident(cmd.Process.Pid))
-		}
-	}
-}
-
-// resident returns the resident set of a process in bytes, 0 when it is gone.
-func resident(pid int) int64 {
-	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	var size, pages int64
-	_, _ = fmt.Sscan(string(b), &size, &pages)
-	return pages * int64(os.Getpagesize())
+	peak, err := watched(cmd)
+	return name, peak, err
 }
 
 func read(name string) (*ran, error) {

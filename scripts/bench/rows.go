@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 )
 
@@ -47,16 +46,13 @@ func reduced(rows, events int, cpus func(*bench) string) func(*bench) (figures, 
 		cmd := b.command(ctx, cpus(b), filepath.Join(b.bin, "reduce"), "--columns", "off", path, "-o", filepath.Join(b.tmp, "out.summary.json"))
 		cmd.Env = append(os.Environ(), "TMPDIR="+b.tmp)
 		began := time.Now()
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("%w: %s", err, out)
+		peak, err := watched(cmd)
+		if err != nil {
+			return nil, err
 		}
-		wall := time.Since(began).Seconds()
-		f := figures{"wall_s": wall, "rows_per_cpu_s": float64(rows) / (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()}
-		if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-			rss := float64(u.Maxrss) * 1024
-			f["rss_bytes"], f["bytes_per_row"] = rss, (rss-64e6)/float64(rows)
-		}
-		return f, nil
+		rss := float64(peak)
+		return figures{"wall_s": time.Since(began).Seconds(), "rss_bytes": rss, "bytes_per_row": (rss - 64e6) / float64(rows),
+			"rows_per_cpu_s": float64(rows) / (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()}, nil
 	}
 }
 

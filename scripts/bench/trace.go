@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"time"
 )
 
@@ -56,23 +55,19 @@ func tracegen(kind string, copies int) func(*bench) (figures, error) {
 		cmd := b.command(ctx, b.client, filepath.Join(b.bin, "tracegen"), kind, "--quiet", c.path, "-o", filepath.Join(b.tmp, "out.sched.zst"))
 		cmd.Env = append(os.Environ(), "TMPDIR="+b.tmp)
 		began := time.Now()
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("%w: %s", err, out)
+		peak, err := watched(cmd)
+		if err != nil {
+			return nil, err
 		}
-		wall := time.Since(began).Seconds()
-		return c.figures(cmd, wall), nil
+		return c.figures(cmd, time.Since(began).Seconds(), peak), nil
 	}
 }
 
-// figures are what a process that read the trace cost. Its memory is never less than
-// that of this process, which is small.
-func (c *copied) figures(cmd *exec.Cmd, wall float64) figures {
+// figures are what a process that read the trace cost.
+func (c *copied) figures(cmd *exec.Cmd, wall float64, peak int64) figures {
 	cpu := (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
-	f := figures{"requests_per_s": c.requests / wall, "mb_per_s": c.bytes / 1e6 / wall, "cpu_per_request_us": cpu / c.requests * 1e6, "cpu_ms_per_mb": cpu * 1e3 / (c.bytes / 1e6)}
-	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		f["peak_rss_mb"] = float64(u.Maxrss) * 1024 / 1e6
-	}
-	return f
+	return figures{"requests_per_s": c.requests / wall, "mb_per_s": c.bytes / 1e6 / wall, "peak_rss_mb": float64(peak) / 1e6,
+		"cpu_per_request_us": cpu / c.requests * 1e6, "cpu_ms_per_mb": cpu * 1e3 / (c.bytes / 1e6)}
 }
 
 // bare runs the floor on the same file.

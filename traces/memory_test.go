@@ -55,34 +55,7 @@ func TestReadersMemory(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			heap := func(n int) uint64 {
-				tr, err := c.read(piped("t", &rowsOf{head: c.head, n: n, row: c.row}), c.o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer tr.Close()
-				var m runtime.MemStats
-				last, rows := int64(-1), 0
-				for {
-					r, err := tr.Next()
-					if err == io.EOF {
-						break
-					}
-					if err != nil {
-						t.Fatal(err)
-					}
-					if r.AtNS.V < last || r.ID != int64(rows) {
-						t.Fatalf("request %d at %d after %d", r.ID, r.AtNS.V, last)
-					}
-					last = r.AtNS.V
-					if rows++; rows == n/2 {
-						runtime.GC()
-						runtime.ReadMemStats(&m)
-					}
-				}
-				if rows != n {
-					t.Fatalf("%d requests out of %d rows", rows, n)
-				}
-				return m.HeapAlloc
+				return heapHalfway(t, c.read, piped("t", &rowsOf{head: c.head, n: n, row: c.row}), c.o, n)
 			}
 			const few, many = 2_000, 60_000
 			small, large := heap(few), heap(many)
@@ -91,4 +64,38 @@ func TestReadersMemory(t *testing.T) {
 			}
 		})
 	}
+}
+
+// heapHalfway reads a trace of n rows, in order and whole, and returns the heap in use,
+// bytes, after half of its requests.
+func heapHalfway(t *testing.T, read reader, in Input, o Options, n int) uint64 {
+	t.Helper()
+	tr, err := read(in, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	var m runtime.MemStats
+	last, rows := int64(-1), 0
+	for {
+		r, err := tr.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.AtNS.V < last || r.ID != int64(rows) {
+			t.Fatalf("request %d at %d after %d", r.ID, r.AtNS.V, last)
+		}
+		last = r.AtNS.V
+		if rows++; rows == n/2 {
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+		}
+	}
+	if rows != n {
+		t.Fatalf("%d requests out of %d rows", rows, n)
+	}
+	return m.HeapAlloc
 }

@@ -2,11 +2,8 @@ package traces
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"testing"
 
-	"hydrant/formats"
 	"hydrant/formats/schedule"
 )
 
@@ -22,44 +19,6 @@ func FuzzMooncake(f *testing.F) {
 		if delta {
 			o.Context = schedule.Delta
 		}
-		tr, err := Mooncake(piped("f.jsonl", bytes.NewReader(text)), o)
-		if err != nil {
-			var syntax *formats.SyntaxError
-			var cut *formats.TruncatedError
-			if !errors.As(err, &syntax) && !errors.As(err, &cut) {
-				t.Fatalf("error = %v of type %T", err, err)
-			}
-			return
-		}
-		defer tr.Close()
-		var out bytes.Buffer
-		w, err := schedule.NewWriter(&out, schedule.Header{Block: tr.Block})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		for {
-			r, err := tr.Next()
-			if err == io.EOF {
-				break
-			}
-			if err == nil {
-				err = w.Write(r)
-			}
-			if err != nil {
-				t.Fatalf("request %d: %v", n, err)
-			}
-			n++
-		}
-		if _, err := w.Close(schedule.Trailer{Counts: tr.Counts()}); err != nil {
-			t.Fatal(err)
-		}
-		r, err := schedule.NewReader(&out, "s")
-		for err == nil {
-			_, err = r.Next()
-		}
-		if err != io.EOF {
-			t.Fatalf("the schedule of %d requests: %v", n, err)
-		}
+		fuzzed(t, Mooncake, piped("f.jsonl", bytes.NewReader(text)), o)
 	})
 }

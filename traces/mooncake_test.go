@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -275,35 +274,8 @@ func (f *failing) Read([]byte) (int, error) { return 0, f.err }
 // A trace many times the sorter's memory comes out sorted, complete, and without that
 // memory growing.
 func TestMooncakeMemory(t *testing.T) {
-	peak := func(n int) (bytesInUse uint64) {
-		tr, err := Mooncake(piped("g", &generated{n: n, r: rand.New(rand.NewPCG(1, 2))}), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer tr.Close()
-		last, rows := int64(-1), 0
-		var m runtime.MemStats
-		for {
-			r, err := tr.Next()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r.AtNS.V < last || r.ID != int64(rows) {
-				t.Fatalf("request %d at %d after %d", r.ID, r.AtNS.V, last)
-			}
-			last = r.AtNS.V
-			if rows++; rows == n/2 {
-				runtime.GC()
-				runtime.ReadMemStats(&m)
-			}
-		}
-		if rows != n {
-			t.Fatalf("%d requests out of %d rows", rows, n)
-		}
-		return m.HeapAlloc
+	peak := func(n int) uint64 {
+		return heapHalfway(t, Mooncake, piped("g", &generated{n: n, r: rand.New(rand.NewPCG(1, 2))}), Options{}, n)
 	}
 	small, large := peak(5_000), peak(250_000)
 	if large > small+24<<20 {

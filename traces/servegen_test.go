@@ -296,11 +296,11 @@ func FuzzServeGen(f *testing.F) {
 	f.Add([]byte("0,0,0,,0,0"), []byte(`{"0": {"input_tokens": "{}"}}`))
 	f.Fuzz(func(t *testing.T, trace, dataset []byte) {
 		if rows := bytes.Count(trace, []byte("\n")); rows > 20 {
-			t.Skip("many rows")
+			return // many rows are slow, not wrong
 		}
-		for row := range bytes.Lines(trace) { // a large rate is slow, not wrong
+		for row := range bytes.Lines(trace) { // and so is a large rate
 			if w, fault := parseServegenRow(bytes.TrimRight(row, "\r\n")); fault == nil && w.requests > 5000 {
-				t.Skip("many requests")
+				return
 			}
 		}
 		in := newIntake("trace", false)

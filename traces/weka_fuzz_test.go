@@ -2,12 +2,8 @@ package traces
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"testing"
-
-	"hydrant/formats"
-	"hydrant/formats/schedule"
 )
 
 // What the reader accepts is a schedule that reads back; what it refuses is a typed
@@ -23,49 +19,7 @@ func FuzzWeka(f *testing.F) {
 		if scoped {
 			o.Scope = "s"
 		}
-		tr, err := Weka(piped("f.json", bytes.NewReader(text)), o)
-		if err != nil {
-			var syntax *formats.SyntaxError
-			var cut *formats.TruncatedError
-			if !errors.As(err, &syntax) && !errors.As(err, &cut) {
-				t.Fatalf("error = %v of type %T", err, err)
-			}
-			return
-		}
-		defer tr.Close()
-		var out bytes.Buffer
-		w, err := schedule.NewWriter(&out, schedule.Header{Block: tr.Block})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := 0
-		for {
-			r, err := tr.Next()
-			if err == io.EOF {
-				break
-			}
-			if err == nil {
-				err = w.Write(r)
-			}
-			if fault := new(schedule.Fault); errors.As(err, &fault) {
-				return // sums beyond 63 bits
-			}
-			if err != nil {
-				t.Fatalf("request %d: %v", n, err)
-			}
-			n++
-		}
-		if _, err := w.Close(schedule.Trailer{Counts: tr.Counts()}); err != nil {
-			t.Fatal(err)
-		}
-		back, err := schedule.NewReader(&out, "out")
-		for err == nil {
-			_, err = back.Next()
-			n--
-		}
-		if err != io.EOF || n != -1 {
-			t.Fatalf("the schedule reads back with %v, %d lines missing", err, n+1)
-		}
+		fuzzedSums(t, Weka, piped("f.json", bytes.NewReader(text)), o)
 	})
 }
 

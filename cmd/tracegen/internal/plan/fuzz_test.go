@@ -60,10 +60,13 @@ func FuzzTransforms(f *testing.F) {
 		if on(11) {
 			o.Clone = Cloning{Copies: 2 + n%3, Share: n%2 == 0}
 		}
+		if _, err := schedule.NewEditedReader(bytes.NewReader(b), "fuzz"); err != nil {
+			return // no schedule: nothing to transform
+		}
 		open := func() (Part, schedule.Header) {
 			r, err := schedule.NewEditedReader(bytes.NewReader(b), "fuzz")
 			if err != nil {
-				t.Skip()
+				t.Fatal(err)
 			}
 			return FromSchedule(r, "fuzz"), r.Header()
 		}

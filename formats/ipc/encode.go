@@ -208,6 +208,9 @@ func (b *builder) append(field any, nullable bool) int64 {
 		for _, v := range *p {
 			b.item(v)
 		}
+		if b.i32 != nil {
+			return 4 * int64(len(*p))
+		}
 		return 8 * int64(len(*p))
 	case *float64:
 		b.f64.Append(*p)

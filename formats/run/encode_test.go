@@ -88,6 +88,36 @@ func TestFull(t *testing.T) {
 	}
 }
 
+// A batch of long answers ends with the row that brings its lists to the limit: short of
+// it but for that row, however many rows the limit of rows would allow.
+func TestLongAnswersEndABatch(t *testing.T) {
+	const tokens = 2000
+	rng := rand.New(rand.NewPCG(1, 2))
+	e := NewEncoder()
+	batches, size := 0, 0
+	for id := range int64(600) {
+		if size >= maxBatchSize {
+			t.Fatalf("not full at %d bytes of lists in %d rows", size, e.Len())
+		}
+		r := streamed(rng, id, tokens, true)
+		e.Append(&r)
+		size += 8*len(r.ChunkGapUS) + 8*len(r.ChunkDelayUS) + 4*len(r.ChunkTokens)
+		if !e.Full() {
+			continue
+		}
+		if size < maxBatchSize*9/10 || e.Len() >= MaxBatch/2 { // the rest is text
+			t.Fatalf("full at %d bytes of lists in %d rows", size, e.Len())
+		}
+		if _, _, err := e.Batch(); err != nil {
+			t.Fatal(err)
+		}
+		batches, size = batches+1, 0
+	}
+	if want := 600 * tokens * 20 / maxBatchSize; batches < want {
+		t.Errorf("%d batches; want %d", batches, want)
+	}
+}
+
 func BenchmarkAppend(b *testing.B) {
 	r := streamed(rand.New(rand.NewPCG(1, 2)), 1, 500, true)
 	e := NewEncoder()

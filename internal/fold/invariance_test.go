@@ -12,6 +12,49 @@ import (
 	"hydrant/formats/summary"
 )
 
+// encodeFull writes one part whose batches end where the format says, and returns their number.
+func encodeFull(t *testing.T, rows []run.Request) (part []byte, batches int) {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := run.NewWriter(&out, testHeader(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := run.NewEncoder()
+	for i := range rows {
+		if e.Append(&rows[i]); e.Full() || i == len(rows)-1 {
+			b, _, err := e.Batch()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := w.Requests(b); err != nil {
+				t.Fatal(err)
+			}
+			batches++
+		}
+	}
+	if err := w.Close(run.End{Status: run.Complete, Planned: int64(len(rows))}); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes(), batches
+}
+
+// Long answers are cut into batches by their lists, which does not show; nor does one batch
+// of them all, as older builds wrote it.
+func TestBatchesOfLongAnswersDoNotShow(t *testing.T) {
+	rows := benchRows(600, 1000)
+	b, batches := encodeFull(t, rows)
+	if want := 600 * 1000 * 16 >> 22; batches <= want {
+		t.Fatalf("%d batches; want more than %d", batches, want)
+	}
+	want := bytesOf(t, reduce(t, Options{Build: "test"}, b))
+	for _, batch := range []int{7, 600} {
+		if got := bytesOf(t, reduce(t, Options{Build: "test"}, encode(t, testHeader(), rows, nil, run.End{}, batch))); got != want {
+			t.Errorf("batches of %d rows give other bytes: %s", batch, firstDifference(want, got))
+		}
+	}
+}
+
 // bytesOf writes a summary without the hashes and sizes of its inputs, which are of
 // the input's bytes and not of its rows.
 func bytesOf(t *testing.T, s *summary.Summary) string {

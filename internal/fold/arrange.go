@@ -72,16 +72,18 @@ func (f *fold) arrange(position []int32) {
 	f.rows.close()
 	u, id := make([]int64, f.rows.n), make([]int64, f.rows.n)
 	moved := false // some row is not as it has to be
-	for c, i := f.rows.cursor(), 0; i < len(u); i++ {
-		r := c.lead(i)
-		u[i], id[i] = r.u(), r.id
-		p := position[r.part]
-		if off := f.parts[p].offset; off != 0 || int64(p) != r.part {
-			if moved = true; u[i] != null {
-				u[i] += off
+	f.rows.frames(0, f.rows.n, func(x *frame) {
+		copy(u[x.first:], x.u()[:x.n])
+		copy(id[x.first:], x.col(cID)[:x.n])
+		for i, read := range x.col(cPart)[:x.n] {
+			p := position[read]
+			if off := f.parts[p].offset; off != 0 || int64(p) != read {
+				if moved = true; u[x.first+i] != null {
+					u[x.first+i] += off
+				}
 			}
 		}
-	}
+	})
 	order := f.byPlan(u, id)
 	f.ids.all = id
 	if order == nil && !moved {
@@ -91,21 +93,27 @@ func (f *fold) arrange(position []int32) {
 	f.rows = store{}
 	f.ids.all = make([]int64, len(id))
 	f.place = make([]int32, len(id))
-	for i := range id {
-		k := int32(i)
-		if order != nil {
-			k = order[i]
+	if order == nil {
+		order = make([]int32, len(id))
+		for i := range order {
+			order[i] = int32(i)
 		}
-		f.place[k], f.ids.all[i] = int32(i), id[k]
-		r := f.rows.next()
-		*r = from.read(k)
-		r.part = int64(position[r.part])
-		if off := f.parts[r.part].offset; off != 0 {
-			r.shift(off)
-		}
-		f.rows.add()
 	}
-	f.rows.close()
+	for i, k := range order {
+		f.place[k], f.ids.all[i] = int32(i), id[k]
+	}
+	for x := new(frame); len(order) > 0; order = order[x.n:] {
+		x.pick(&from, order[:min(blockRows, len(order))])
+		x.all()
+		part := x.col(cPart)
+		for i := range x.n {
+			part[i] = int64(position[part[i]])
+			if off := f.parts[part[i]].offset; off != 0 {
+				x.shift(i, off)
+			}
+		}
+		f.rows.append(x)
+	}
 }
 
 // byPlan returns the rows in the order of u and id, nil when they are in that order. Planned
@@ -256,41 +264,14 @@ func (f *fold) placed(i int32) int32 {
 // room is memory for a value of each row.
 func (f *fold) room() []int64 { return make([]int64, 0, f.rows.n) }
 
-// each calls do for every row in order.
-func (f *fold) each(do func(r *rec)) { f.some(nil, 0, f.rows.n, do) }
+// each shows all rows in order.
+func (f *fold) each(do func(x *frame)) { f.rows.frames(0, f.rows.n, do) }
 
-// among calls do for some rows, which ascend; nil are all.
-func (f *fold) among(rows []int32, do func(r *rec)) {
+// among shows some rows, which ascend; nil are all.
+func (f *fold) among(rows []int32, do func(x *frame)) {
 	if rows == nil {
 		f.each(do)
 		return
 	}
-	f.some(rows, 0, len(rows), do)
-}
-
-// some does it for those with the positions from to to among them.
-func (f *fold) some(rows []int32, from, to int, do func(r *rec)) {
-	c := f.rows.cursor()
-	if rows == nil {
-		for i := from; i < to; i++ {
-			do(c.row(i))
-		}
-		return
-	}
-	rows = rows[from:to]
-	for i := 0; i < len(rows); {
-		block, n := rows[i]/blockRows, 1
-		for i+n < len(rows) && rows[i+n]/blockRows == block {
-			n++
-		}
-		for _, k := range rows[i : i+n] {
-			if n > blockRows/4 { // else a whole block takes longer than its few rows
-				do(c.row(int(k)))
-				continue
-			}
-			r := f.rows.read(k)
-			do(&r)
-		}
-		i += n
-	}
+	f.rows.picked(rows, do)
 }

@@ -16,10 +16,14 @@ import (
 // Without a count of tokens each token event counts as one.
 
 // total is the number of tokens of an answer, 0 when nothing is known.
-func (r *rec) total() int64 { return max(0, either(r.out, either(r.tokens, 0))) }
+func (r *rec) total() int64 { return totalOf(r.out, r.tokens) }
+
+func totalOf(out, tokens int64) int64 { return max(0, either(out, either(tokens, 0))) }
 
 // opening is how many of total came with the first event.
-func (r *rec) opening(total int64) int64 { return min(total, max(0, either(r.firstChunk, 1))) }
+func (r *rec) opening(total int64) int64 { return openingOf(total, r.firstChunk) }
+
+func openingOf(total, firstChunk int64) int64 { return min(total, max(0, either(firstChunk, 1))) }
 
 // arrive fills the instants and tokens of a row with chunk lists.
 func (c *chunks) arrive(r *rec) {
@@ -137,20 +141,21 @@ func (s *steps) next() int64 {
 // each of rest equal steps, the ith ⌊i·span/rest⌋ after it.
 type stream struct{ at, n, span, rest int64 }
 
-// stream returns the tokens of a row without chunk lists.
-func (r *rec) stream() stream {
-	total := r.total()
-	if r.first == null {
+// stream returns the tokens of row i, which is without chunk lists.
+func (x *frame) stream(i int) stream {
+	at, last := x.col(cFirst)[i], x.col(cLast)[i]
+	total := totalOf(x.col(cOut)[i], x.col(cTokens)[i])
+	if at == null {
 		// An answer in one piece arrives at its end.
-		if r.ok() && r.end != null && total > 0 {
-			return stream{at: r.end, n: total}
+		if end := x.col(cEnd)[i]; x.marks()[i]&isOK > 0 && end != null && total > 0 {
+			return stream{at: end, n: total}
 		}
 		return stream{}
 	}
-	first := r.opening(total)
-	s := stream{at: r.first, n: first, span: max(either(r.last, r.first), r.first) - r.first, rest: total - first}
+	first := openingOf(total, x.col(cFirstChunk)[i])
+	s := stream{at: at, n: first, span: max(either(last, at), at) - at, rest: total - first}
 	if s.span == 0 || s.rest <= 0 {
-		return stream{at: r.first, n: total}
+		return stream{at: at, n: total}
 	}
 	return s
 }

@@ -5,41 +5,44 @@ func (f *fold) cache() view {
 	var planned, plannedIn, plannedRows int64
 	var cached, in, rows, o, covered int64
 	var all, allCached, allIn, allPlanned, allExpected, excessRows, excess, excessIn int64
-	return view{func(r *rec) {
-		if !r.inWindow {
-			return
-		}
-		if r.expected != null && r.plannedIn != null {
-			plannedRows++
-			planned += r.expected
-			plannedIn += r.plannedIn
-		}
-		if !r.ok() {
-			return
-		}
-		o++
-		if r.cached == null {
-			return
-		}
-		covered++
-		if r.in == null {
-			return
-		}
-		rows++
-		cached += r.cached
-		in += r.in
-		if r.expected == null {
-			return
-		}
-		excessRows++
-		excess += r.cached - r.expected
-		excessIn += r.in
-		if r.plannedIn != null {
-			all++
-			allCached += r.cached
-			allIn += r.in
-			allExpected += r.expected
-			allPlanned += r.plannedIn
+	return view{func(x *frame) {
+		marks, expected, plan, told, ins := x.marks(), x.col(cExpected), x.col(cPlannedIn), x.col(cCached), x.col(cIn)
+		for i := range x.n {
+			if marks[i]&isPlanned == 0 {
+				continue
+			}
+			if expected[i] != null && plan[i] != null {
+				plannedRows++
+				planned += expected[i]
+				plannedIn += plan[i]
+			}
+			if marks[i]&isOK == 0 {
+				continue
+			}
+			o++
+			if told[i] == null {
+				continue
+			}
+			covered++
+			if ins[i] == null {
+				continue
+			}
+			rows++
+			cached += told[i]
+			in += ins[i]
+			if expected[i] == null {
+				continue
+			}
+			excessRows++
+			excess += told[i] - expected[i]
+			excessIn += ins[i]
+			if plan[i] != null {
+				all++
+				allCached += told[i]
+				allIn += ins[i]
+				allExpected += expected[i]
+				allPlanned += plan[i]
+			}
 		}
 	}, func() {
 		s := f.sheet

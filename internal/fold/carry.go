@@ -73,10 +73,11 @@ func (f *fold) carryRows(w *run.Writer, part int64, lists map[int32]*chunks) err
 	}
 	rows := f.rows.cursor()
 	for i := range f.rows.n {
-		r := *rows.row(i)
-		if r.part != part {
+		j := rows.seek(i)
+		if rows.col(cPart)[j] != part {
 			continue
 		}
+		r := rows.row(j)
 		if off := f.parts[part].offset; off != 0 {
 			r.shift(-off)
 		}
@@ -96,7 +97,7 @@ func (f *fold) carryRows(w *run.Writer, part int64, lists map[int32]*chunks) err
 // request is the row from which take made r.
 func (f *fold) request(r *rec) *run.Request {
 	q := &run.Request{RequestID: r.id, Turn: r.turn, Session: f.text.all[r.session], Class: f.text.all[r.class], Model: f.text.all[r.model], RemoteAddr: f.text.all[r.addr],
-		After:       slices.Clone(f.predecessors(r, new([1]int64))),
+		After:       slices.Clone(f.predecessors(r.after, r.afterN, new([1]int64))),
 		ScheduledNS: unpack(r.scheduled), DueNS: unpack(r.due), PreparedNS: unpack(r.prepared), DispatchedNS: unpack(r.dispatched),
 		ConnAskedNS: unpack(r.asked), ConnReadyNS: unpack(r.ready), DNSNS: unpack(r.dns), ConnectNS: unpack(r.connect), TLSNS: unpack(r.tls),
 		WriteDoneNS: unpack(r.wrote), FirstByteKernelNS: unpack(r.firstByteKernel), FirstByteNS: unpack(r.firstByte),

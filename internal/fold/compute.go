@@ -55,19 +55,19 @@ func (f *fold) compute(ctx context.Context) error {
 	return nil
 }
 
-// view is what looks at every row in order, and what it does once it has seen them all.
-// Either may be missing.
+// view is what looks at all rows, frame by frame in their order, and what it does once it has
+// seen them all. Either may be missing.
 type view struct {
-	see  func(r *rec)
+	see  func(x *frame)
 	done func()
 }
 
 // look shows all rows to the views, in one pass.
 func (f *fold) look(views ...view) {
-	f.each(func(r *rec) {
+	f.each(func(x *frame) {
 		for i := range views {
 			if see := views[i].see; see != nil {
-				see(r)
+				see(x)
 			}
 		}
 	})

@@ -108,9 +108,11 @@ func (f *fold) concurrency(w *flow) view {
 	for _, l := range [...]*level{&inFlight, &wire, &prefilling, &decoding, &waiting} {
 		l.up, l.down = f.room(), f.room()
 	}
-	add := func(l *level, a, b int64) {
-		if a != null && b != null {
-			l.add(from, to, a, b)
+	add := func(l *level, n int, a, b *column) {
+		for i := range n {
+			if a[i] != null && b[i] != null {
+				l.add(from, to, a[i], b[i])
+			}
 		}
 	}
 	type stretch struct{ from, to int64 }
@@ -118,21 +120,24 @@ func (f *fold) concurrency(w *flow) view {
 	for i := range open {
 		open[i] = stretch{miss, null}
 	}
-	return view{func(r *rec) {
-		if a, b, ok := r.flight(); ok {
-			add(&inFlight, a, b)
-			s := &open[r.session]
-			s.from, s.to = min(s.from, a), max(s.to, b)
+	return view{func(x *frame) {
+		asked, end, session := x.col(cAsked), x.col(cEnd), x.col(cSession)
+		for i := range x.n {
+			if a, b, ok := flight(asked[i], end[i]); ok {
+				inFlight.add(from, to, a, b)
+				s := &open[session[i]]
+				s.from, s.to = min(s.from, a), max(s.to, b)
+			}
 		}
-		first, last := r.firstArrival(), r.lastArrival()
-		add(&wire, r.wrote, last)
-		add(&prefilling, r.wrote, first)
-		add(&decoding, first, last)
-		add(&waiting, r.due, r.asked)
+		first, last, wrote := x.firstArrival(), x.lastArrival(), x.col(cWrote)
+		add(&wire, x.n, wrote, last)
+		add(&prefilling, x.n, wrote, first)
+		add(&decoding, x.n, first, last)
+		add(&waiting, x.n, x.col(cDue), asked)
 	}, func() {
 		for i, s := range open {
 			if f.text.all[i] != "" && s.from != miss {
-				add(&sessions, s.from, s.to)
+				sessions.add(from, to, s.from, s.to)
 			}
 		}
 		for _, x := range [...]struct {
@@ -177,27 +182,33 @@ func (f *fold) tokensInFlight(w *flow) {
 	f.metrics = append(f.metrics, m)
 }
 
+// census is what the client table counted at the instants of a worker, and at which of them
+// rows begin and end to count.
+type census struct{ at, client, change []int64 }
+
+// first is the first instant at or after t.
+func (c *census) first(t int64) int {
+	i, _ := slices.BinarySearch(c.at, t)
+	return i
+}
+
 // countGap compares the rows with the other count of what was in flight, the
 // client table, worker by worker at the same instants. The worker counts a request
 // from its dispatch on, so the rows are counted from there too.
 func (f *fold) countGap() view {
-	type worker struct{ part, worker int64 }
-	// What the client table counted at the instants of a worker, and at which of them rows
-	// begin and end to count.
-	type counted struct{ at, client, change []int64 }
-	workers := map[worker]*counted{}
-	var order []*counted
+	workers := newPerWorker[*census](nil)
+	var order []*census
 	for i := range f.clients {
 		c := &f.clients[i]
 		if !f.inside(c.t) || c.inFlight == null {
 			continue
 		}
-		k := worker{int64(c.part), int64(c.worker)}
-		x := workers[k]
-		if x == nil {
-			x = &counted{}
-			workers[k], order = x, append(order, x)
+		own := workers.of(int64(c.part), int64(c.worker))
+		if *own == nil {
+			*own = &census{}
+			order = append(order, *own)
 		}
+		x := *own
 		x.at, x.client = append(x.at, c.t), append(x.client, c.inFlight)
 	}
 	for _, x := range order {
@@ -207,19 +218,20 @@ func (f *fold) countGap() view {
 		f.sheet.none("count_gap", "no client rows in the window")
 		return view{}
 	}
-	return view{func(r *rec) {
-		if r.dispatched == null || r.worker < 0 {
-			return
-		}
-		x := workers[worker{r.part, r.worker}]
-		if x == nil {
-			return
-		}
-		i, _ := slices.BinarySearch(x.at, r.dispatched)
-		x.change[i]++
-		if r.end != null {
-			i, _ := slices.BinarySearch(x.at, r.end)
-			x.change[i]--
+	return view{func(x *frame) {
+		part, who, from, to := x.col(cPart), x.col(cWorker), x.col(cDispatched), x.col(cEnd)
+		for i := range x.n {
+			if from[i] == null || who[i] < 0 {
+				continue
+			}
+			own := *workers.of(part[i], who[i])
+			if own == nil {
+				continue
+			}
+			own.change[own.first(from[i])]++
+			if to[i] != null {
+				own.change[own.first(to[i])]--
+			}
 		}
 	}, func() {
 		var ours, theirs float64

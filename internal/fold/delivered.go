@@ -18,55 +18,57 @@ func (f *fold) delivered() view {
 	var turnLag []int64
 	us, ss := f.room(), f.room()
 	firstU, lastU, firstAsked, lastAsked := int64(miss), int64(null), int64(miss), int64(null)
-	return view{func(r *rec) {
-		if at := r.sentAt(); at != null {
-			ss = append(ss, at)
-		}
-		if u := r.u(); u != null {
-			us = append(us, u)
-		}
-		if !r.inWindow {
-			return
-		}
-		planned++
-		firstU, lastU = min(firstU, r.u()), max(lastU, r.u())
-		if r.wasSent() {
-			sent++
-			if r.asked != null {
-				firstAsked, lastAsked = min(firstAsked, r.asked), max(lastAsked, r.asked)
+	return view{func(x *frame) {
+		marks, flags, u, at, asked, capWait, lags := x.marks(), x.col(cFlags), x.u(), x.sentAt(), x.col(cAsked), x.col(cCapWait), x.sendLag()
+		turn, connWait, dial := x.col(cTurn), x.connWait(), x.dial()
+		for i := range x.n {
+			if at[i] != null {
+				ss = append(ss, at[i])
 			}
-		}
-		if r.local {
-			local++
-		}
-		if r.capWait != null {
-			capped++
-			if r.capWait > 0 {
-				capRows++
-				if at := (r.u() - f.window.FromNS) / second; at != capSecond {
-					capSeconds, capSecond = capSeconds+1, at
+			if u[i] != null {
+				us = append(us, u[i])
+			}
+			if marks[i]&isPlanned == 0 {
+				continue
+			}
+			planned++
+			firstU, lastU = min(firstU, u[i]), max(lastU, u[i])
+			if marks[i]&isSent > 0 {
+				sent++
+				if asked[i] != null {
+					firstAsked, lastAsked = min(firstAsked, asked[i]), max(lastAsked, asked[i])
 				}
 			}
-		}
-		if lag := r.sendLag(); lag != null {
-			lagged++
-			for i, limit := range lateLimits {
-				if lag > limit.ns {
-					late[i]++
+			if localIn(flags[i]) {
+				local++
+			}
+			if capWait[i] != null {
+				capped++
+				if capWait[i] > 0 {
+					capRows++
+					if at := (u[i] - f.window.FromNS) / second; at != capSecond {
+						capSeconds, capSecond = capSeconds+1, at
+					}
 				}
 			}
-			if r.turn > 0 {
-				turnLag = append(turnLag, lag)
-				turnLagged++
+			if lag := lags[i]; lag != null {
+				lagged++
+				for k := 0; k < len(lateLimits) && lag > lateLimits[k].ns; k++ { // they ascend
+					late[k]++
+				}
+				if turn[i] > 0 {
+					turnLag = append(turnLag, lag)
+					turnLagged++
+				}
 			}
-		}
-		if r.turn > 0 {
-			turns++
-		}
-		if wait := plus(r.connWait(), r.dial()); r.reused == 1 && wait != null {
-			reused++
-			if wait > 1_000_000 {
-				slow++
+			if turn[i] > 0 {
+				turns++
+			}
+			if wait := plus(connWait[i], dial[i]); wait != null && reusedIn(flags[i]) == 1 {
+				reused++
+				if wait > 1_000_000 {
+					slow++
+				}
 			}
 		}
 	}, func() {
@@ -251,17 +253,20 @@ func (f *fold) disorderOfTurns() view {
 	var n, broken int64
 	var one [1]int64
 	worst := ""
-	return view{func(r *rec) {
-		if !r.inWindow || r.dispatched == null || r.afterN == 0 {
-			return
-		}
-		n++
-		for _, id := range f.predecessors(r, &one) {
-			if i := f.ids.find(id); i >= 0 && f.ends[i] != null && r.dispatched < f.ends[i] {
-				if broken++; worst == "" {
-					worst = fmt.Sprintf("request %d before the end of %d", r.id, id)
+	return view{func(x *frame) {
+		marks, dispatched, after, afterN := x.marks(), x.col(cDispatched), x.col(cAfter), x.col(cAfterN)
+		for i := range x.n {
+			if marks[i]&(isPlanned|isDispatched) != isPlanned|isDispatched || afterN[i] == 0 {
+				continue
+			}
+			n++
+			for _, id := range f.predecessors(after[i], afterN[i], &one) {
+				if k := f.ids.find(id); k >= 0 && f.ends[k] != null && dispatched[i] < f.ends[k] {
+					if broken++; worst == "" {
+						worst = fmt.Sprintf("request %d before the end of %d", x.col(cID)[i], id)
+					}
+					break
 				}
-				return
 			}
 		}
 	}, func() {

@@ -62,59 +62,51 @@ type taken struct {
 	values [together][]int64 // null, notApplicable, or the value
 }
 
-// What a row is, as bits. Those not in the window are nothing.
-const (
-	isPlanned = 1 << iota // in the window
-	isOK
-	isDispatched
-	isFailed
-	isCut // by the plan
-)
-
 // notApplicable marks an ok row to which a timing cannot apply.
 const notApplicable = null + 1
 
-// stateOf is what a row is.
-func stateOf(r *rec) (state uint8) {
-	if !r.inWindow {
-		return 0
-	}
-	state = isPlanned
-	if r.ok() {
-		state |= isOK
-	}
-	if r.dispatched != null {
-		state |= isDispatched
-	}
-	if r.outcome == outcomePlanned {
-		state |= isCut
-	} else if !r.ok() && r.wasSent() {
-		state |= isFailed
-	}
-	return state
+// population is the marks that its rows have, and those that they lack.
+type population struct{ has, lacks uint8 }
+
+// holds says whether a row with such marks belongs to it.
+func (p population) holds(mark uint8) bool { return mark&(p.has|p.lacks) == p.has }
+
+// anywhere is the population without regard to the window.
+func (p population) anywhere() population {
+	return population{p.has &^ isPlanned, p.lacks}
 }
 
-// states are the bits of the rows of each population.
-var states = map[string]uint8{popAll: isPlanned, popOK: isPlanned | isOK, popDispatched: isPlanned | isDispatched, popFailed: isPlanned | isFailed}
+// states are the marks of each population.
+var states = map[string]population{popAll: {isPlanned, 0}, popOK: {isPlanned | isOK, 0}, popDispatched: {isPlanned | isDispatched, 0},
+	popFailed: {isPlanned | isSent, isOK | isCut}}
 
 // takeValues takes the values of some timings from the rows with positions from to to.
 func (f *fold) takeValues(some []timing, rows []int32, from, to int) {
-	i, values := from, &f.taken.values
-	f.some(rows, from, to, func(r *rec) {
-		state := stateOf(r)
-		f.taken.state[i] = state
-		if state != 0 {
-			for k := range some {
-				t := &some[k]
-				v := t.value(r)
-				if v == null && t.applies != nil && r.ok() && !t.applies(r) {
-					v = notApplicable
+	at, values := from, &f.taken.values
+	take := func(x *frame) {
+		marks := x.marks()
+		copy(f.taken.state[at:], marks[:x.n])
+		for k := range some {
+			t := &some[k]
+			v, out := t.value(x), values[k][at:at+x.n]
+			if t.applies == nil {
+				copy(out, v[:x.n])
+				continue
+			}
+			applies := t.applies(x)
+			for i := range out {
+				if out[i] = v[i]; v[i] == null && applies[i] == 0 && marks[i]&isOK > 0 {
+					out[i] = notApplicable
 				}
-				values[k][i] = v
 			}
 		}
-		i++
-	})
+		at += x.n
+	}
+	if rows == nil {
+		f.rows.frames(from, to, take)
+	} else {
+		f.rows.picked(rows[from:to], take)
+	}
 }
 
 // fewRows is the number of rows below which a second goroutine costs more than it brings.
@@ -164,7 +156,7 @@ func (f *fold) timingMetric(d *ranker, t *timing, values []int64) []summary.Metr
 	want, n := states[t.pop], 0
 	for i, s := range f.taken.state {
 		switch v := values[i]; {
-		case s&want != want:
+		case !want.holds(s):
 		case v <= notApplicable:
 			m.Nulls++
 		default:
@@ -183,19 +175,6 @@ func (f *fold) timingMetric(d *ranker, t *timing, values []int64) []summary.Metr
 		return []summary.Metric{m}
 	}
 	return []summary.Metric{m, f.plannedMetric(d, t, values, &m)}
-}
-
-// over says whether a row belongs to the population of a timing.
-func (t *timing) over(r *rec) bool {
-	switch t.pop {
-	case popOK:
-		return r.ok()
-	case popDispatched:
-		return r.dispatched != null
-	case popFailed:
-		return !r.ok() && r.outcome != outcomePlanned && r.wasSent()
-	}
-	return true
 }
 
 func (t *timing) metric(pop string) summary.Metric {

@@ -22,31 +22,27 @@ func (f *fold) rowsByWorker() view {
 		views = append(views, f.view(f.clients[i:j]))
 		i = j
 	}
-	type worker struct{ part, worker int64 }
-	at := map[worker]*workerView{}
+	at := newPerWorker[*workerView](nil)
 	for _, v := range views {
-		at[worker{v.Part, v.Worker}] = v
+		*at.of(v.Part, v.Worker) = v
 	}
-	var last worker
-	var own *workerView
 	var answers, tokens int64
-	return view{func(r *rec) {
-		if r.inWindow && r.ok() && r.tokens > 0 {
-			answers++
-			tokens += r.tokens
-		}
-		if r.dispatched == null {
-			return
-		}
-		if k := (worker{r.part, r.worker}); own == nil || k != last {
-			last, own = k, at[k]
-		}
-		if own == nil {
-			return
-		}
-		own.RowsSent++
-		if r.end != null {
-			own.RowsEnded++
+	return view{func(x *frame) {
+		marks, part, who, end, events := x.marks(), x.col(cPart), x.col(cWorker), x.col(cEnd), x.col(cTokens)
+		for i := range x.n {
+			if marks[i]&(isPlanned|isOK) == isPlanned|isOK && events[i] > 0 {
+				answers++
+				tokens += events[i]
+			}
+			if marks[i]&isDispatched == 0 {
+				continue
+			}
+			if own := *at.of(part[i], who[i]); own != nil {
+				own.RowsSent++
+				if end[i] != null {
+					own.RowsEnded++
+				}
+			}
 		}
 	}, func() {
 		f.cpu(views, answers, tokens)
@@ -246,31 +242,35 @@ func (f *fold) extremes(views []*workerView) {
 // connections computes what the sockets show.
 func (f *fold) connections() view {
 	var segments, reads, multi, allReads, kappaRows, readRows, reused, known, opened, retransmits, packets, sentRows int64
-	return view{func(r *rec) {
-		if !r.inWindow {
-			return
-		}
-		if r.reads != null && r.segments != null && r.tokens >= 2 {
-			kappaRows++
-			segments += r.segments
-			reads += r.reads
-		}
-		if r.reads != null && r.multi != null {
-			readRows++
-			multi += r.multi
-			allReads += r.reads
-		}
-		if r.reused >= 0 {
-			if known++; r.reused == 1 {
-				reused++
-			} else {
-				opened++
+	return view{func(x *frame) {
+		marks, flags, read, multis, segment := x.marks(), x.col(cFlags), x.col(cReads), x.col(cMulti), x.col(cSegments)
+		tokens, again, bytes := x.col(cTokens), x.col(cRetransmits), x.col(cSent)
+		for i := range x.n {
+			if marks[i]&isPlanned == 0 {
+				continue
 			}
-		}
-		if r.retransmits != null && r.sent != null {
-			sentRows++
-			retransmits += r.retransmits
-			packets += (r.sent + 1447) / 1448
+			if read[i] != null && segment[i] != null && tokens[i] >= 2 {
+				kappaRows++
+				segments += segment[i]
+				reads += read[i]
+			}
+			if read[i] != null && multis[i] != null {
+				readRows++
+				multi += multis[i]
+				allReads += read[i]
+			}
+			if k := reusedIn(flags[i]); k >= 0 {
+				if known++; k == 1 {
+					reused++
+				} else {
+					opened++
+				}
+			}
+			if again[i] != null && bytes[i] != null {
+				sentRows++
+				retransmits += again[i]
+				packets += (bytes[i] + 1447) / 1448
+			}
 		}
 	}, func() {
 		s := f.sheet
@@ -288,35 +288,30 @@ func (f *fold) connections() view {
 
 // clientShares sets the generator's part of the time to first token in the tail.
 func (f *fold) clientShares() view {
-	type pair struct{ ttft, client int64 }
-	x := make([]pair, 0, f.rows.n)
-	return view{func(r *rec) {
-		if !r.inWindow || !r.ok() {
-			return
-		}
-		if t, c := r.ttftUser(), r.clientTime(); t != null && c != null && t > 0 {
-			x = append(x, pair{t, c})
+	ttft, client := f.room(), f.room()
+	return view{func(x *frame) {
+		marks, t, c := x.marks(), x.ttftUser(), x.clientTime()
+		for i := range x.n {
+			if marks[i]&(isPlanned|isOK) == isPlanned|isOK && t[i] != null && c[i] != null && t[i] > 0 {
+				ttft, client = append(ttft, t[i]), append(client, c[i])
+			}
 		}
 	}, func() {
-		ttft := make([]int64, len(x))
-		for i, p := range x {
-			ttft[i] = p.ttft
-		}
 		var limits []int64
-		if len(x) > 0 {
+		if len(ttft) > 0 {
 			limits = f.ranker.rank(ttft, 500, 900, 990)
 		}
 		for i, id := range [...]string{"client_share_p50", "client_share_p90", "client_share_p99"} {
-			if len(x) == 0 {
+			if len(ttft) == 0 {
 				f.sheet.none(id, "no ok row has a first token in the window")
 				continue
 			}
 			q := limits[i]
 			var sum float64
 			var n int64
-			for _, p := range x {
-				if p.ttft >= q {
-					sum += float64(p.client) / float64(p.ttft)
+			for k, t := range ttft {
+				if t >= q {
+					sum += float64(client[k]) / float64(t)
 					n++
 				}
 			}
@@ -332,16 +327,19 @@ func (f *fold) clientShares() view {
 func (f *fold) observed(w *flow) view {
 	var first, stamped int64
 	ttft, e2e := f.room(), f.room()
-	return view{func(r *rec) {
-		if !r.inWindow || !r.ok() || r.first == null {
-			return
-		}
-		first++
-		if r.firstKernel != null {
-			stamped++
-		}
-		if t, e := r.ttftUser(), r.e2eUser(); r.tokens >= manyEvents && t != null && e != null {
-			ttft, e2e = append(ttft, t), append(e2e, e)
+	return view{func(x *frame) {
+		marks, firsts, kernel, tokens, t, e := x.marks(), x.col(cFirst), x.col(cFirstKernel), x.col(cTokens), x.ttftUser(), x.e2eUser()
+		for i := range x.n {
+			if marks[i]&(isPlanned|isOK) != isPlanned|isOK || firsts[i] == null {
+				continue
+			}
+			first++
+			if kernel[i] != null {
+				stamped++
+			}
+			if tokens[i] >= manyEvents && t[i] != null && e[i] != null {
+				ttft, e2e = append(ttft, t[i]), append(e2e, e[i])
+			}
 		}
 	}, func() {
 		f.sheet.set("stamp_share", share(stamped, first), first, "no ok row has a first token in the window")

@@ -16,11 +16,17 @@ type Fluidity struct {
 const fluidityUnit = 1_000_000
 
 // fluid is the index in millionths.
-func (r *rec) fluid() int64 {
-	if r.fluidity < 0 {
-		return null
+func (x *frame) fluid() *column {
+	out, there := x.derived(cFluid)
+	if there {
+		return out
 	}
-	return r.fluidity
+	for i, v := range x.col(cFluidity)[:x.n] {
+		if out[i] = v; v < 0 {
+			out[i] = null
+		}
+	}
+	return out
 }
 
 // index is the index of one row in millionths, −1 when its tokens have no times. A chunk

@@ -82,7 +82,7 @@ func (f *fold) chunked(w *flow, c *chunks) {
 	c.row = f.placed(c.row)
 	r := f.rows.read(c.row)
 	c.arrive(&r)
-	f.rows.arrived[c.row] = f.flows(w, &r, c)
+	f.rows.arrived[c.row] = f.flows(w, c, r.in, r.wrote, either(r.lastKernel, r.last))
 	if r.inWindow && r.ok() {
 		w.add(&r, c)
 		if g := f.groups.of(c.row); g != nil {
@@ -93,19 +93,22 @@ func (f *fold) chunked(w *flow, c *chunks) {
 
 // listless takes in the rows without chunk lists.
 func (f *fold) listless(w *flow) view {
-	i := -1
-	return view{see: func(r *rec) {
-		if i++; r.spooled {
-			return
+	return view{see: func(x *frame) {
+		marks, arrived, in, wrote, leave := x.marks(), x.arrived(), x.col(cIn), x.col(cWrote), x.lastArrival()
+		for i := range x.n {
+			if marks[i]&isSpooled > 0 {
+				continue
+			}
+			s := x.stream(i)
+			arrived[i] = f.flows(w, &s, in[i], wrote[i], leave[i])
 		}
-		s := r.stream()
-		r.arrived = f.flows(w, r, &s)
-		f.rows.arrived[i] = r.arrived
+		copy(f.rows.arrived[x.first:], arrived[:x.n])
 	}}
 }
 
-// flows takes in the tokens of a row and returns how many arrived in the window.
-func (f *fold) flows(w *flow, r *rec, a answer) int64 {
+// flows takes in the tokens of a row and returns how many arrived in the window. The row had
+// so many input tokens, was written at an instant, and its last token left at another.
+func (f *fold) flows(w *flow, a answer, in, wrote, leave int64) int64 {
 	from, to := f.window.FromNS, f.window.ToNS
 	n := a.within(from, to)
 	w.tokens += n
@@ -113,21 +116,15 @@ func (f *fold) flows(w *flow, r *rec, a answer) int64 {
 		a.into(w.bySecond, from, second)
 		a.into(w.batches.tokens[:], from, w.batches.step)
 	}
-	if leave := r.lastArrival(); r.in != null && r.wrote != null && leave != null {
+	if in != null && wrote != null && leave != null {
 		a.stay(&w.area, from, min(leave, to))
-		if stay := min(leave, to) - max(r.wrote, from); stay > 0 {
-			w.area.AddProduct(r.in, stay)
+		if stay := min(leave, to) - max(wrote, from); stay > 0 {
+			w.area.AddProduct(in, stay)
 			w.areaRows++
 		}
 	}
 	return n
 }
-
-// lastArrival is the arrival of the last token, from the kernel where it said so.
-func (r *rec) lastArrival() int64 { return either(r.lastKernel, r.last) }
-
-// firstArrival is that of the first.
-func (r *rec) firstArrival() int64 { return either(r.firstKernel, r.first) }
 
 // add takes in the chunk lists of one row.
 func (w *gapSketches) add(r *rec, c *chunks) {

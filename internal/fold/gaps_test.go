@@ -120,7 +120,9 @@ func TestArrivalsKeepTokens(t *testing.T) {
 				got += c.n[k]
 			}
 		} else {
-			s := r.stream()
+			x := &frame{s: &f.rows}
+			x.hold(r)
+			s := x.stream(0)
 			got = s.tokens()
 		}
 		for _, a := range naiveArrivals(q) {

@@ -68,18 +68,27 @@ func (f *fold) goodput() view {
 }
 
 // goodOf counts the good requests among the rows that see is shown.
-func (f *fold) goodOf() (g *goodput, see func(r *rec)) {
+func (f *fold) goodOf() (g *goodput, see func(x *frame)) {
 	g = &goodput{limits: slo.Limits(f.o.SLO)}
 	metrics := make([]*timing, len(g.limits))
 	for i, l := range g.limits {
 		metrics[i] = timingOf(l.ID())
 	}
-	return g, func(r *rec) {
-		good, unmeasured := slo.Good(r.ok(), g.limits, func(i int) slo.Measure {
-			t := metrics[i]
-			return slo.Measure{OK: r.ok(), Value: unpack(t.value(r)), Applies: t.applies == nil || t.applies(r), Input: unpack(either(r.in, r.plannedIn))}
-		})
-		g.add(good, unmeasured, r.inWindow, r.outcome == outcomePlanned, r.arrived)
+	values, applies := make([]*column, len(metrics)), make([]*column, len(metrics))
+	return g, func(x *frame) {
+		for k, t := range metrics {
+			if values[k] = t.value(x); t.applies != nil {
+				applies[k] = t.applies(x)
+			}
+		}
+		marks, arrived, in, plannedIn := x.marks(), x.arrived(), x.col(cIn), x.col(cPlannedIn)
+		for i := range x.n {
+			ok := marks[i]&isOK > 0
+			good, unmeasured := slo.Good(ok, g.limits, func(k int) slo.Measure {
+				return slo.Measure{OK: ok, Value: unpack(values[k][i]), Applies: applies[k] == nil || applies[k][i] > 0, Input: unpack(either(in[i], plannedIn[i]))}
+			})
+			g.add(good, unmeasured, marks[i]&isPlanned > 0, marks[i]&isCut > 0, arrived[i])
+		}
 	}
 }
 

@@ -65,9 +65,9 @@ func (f *fold) group() error {
 	values := make([]string, len(f.o.By))
 	rows := f.rows.cursor()
 	for i := range f.rows.n {
-		r := rows.row(i)
+		j := rows.seek(i)
 		for k, key := range f.o.By {
-			values[k] = f.keyOf(r, key)
+			values[k] = f.keyOf(&rows.frame, j, key)
 		}
 		name := strings.Join(values, "\x00")
 		n, ok := number[name]
@@ -92,28 +92,28 @@ func (f *fold) group() error {
 	return nil
 }
 
-// keyOf is the value of a key.
-func (f *fold) keyOf(r *rec, key string) string {
+// keyOf is the value of a key in row i.
+func (f *fold) keyOf(x *frame, i int, key string) string {
 	switch key {
 	case "class":
-		return f.text.all[r.class]
+		return f.text.all[x.col(cClass)[i]]
 	case "model":
-		return f.text.all[r.model]
+		return f.text.all[x.col(cModel)[i]]
 	case "turn":
-		return strconv.FormatInt(r.turn, 10)
+		return strconv.FormatInt(x.col(cTurn)[i], 10)
 	case "input-bucket":
-		return bucket(either(r.plannedIn, r.in))
+		return bucket(either(x.col(cPlannedIn)[i], x.col(cIn)[i]))
 	case "worker":
-		if r.worker < 0 {
-			return ""
+		if worker := x.col(cWorker)[i]; worker >= 0 {
+			return strconv.FormatInt(worker, 10)
 		}
-		return strconv.FormatInt(r.worker, 10)
+		return ""
 	case "outcome":
-		return run.Outcomes[r.outcome]
+		return run.Outcomes[outcomeIn(x.col(cFlags)[i])]
 	case "remote_addr":
-		return f.text.all[r.addr]
+		return f.text.all[x.col(cAddr)[i]]
 	case "file":
-		return f.parts[r.part].file
+		return f.parts[x.col(cPart)[i]].file
 	}
 	panic("internal error: no group key " + key)
 }
@@ -145,11 +145,15 @@ func (f *fold) groupMetrics() error {
 		}
 		made.Metrics, made.Sketches = append(made.Metrics, metrics...), sketches
 		var n, in [len(run.Outcomes)]int64
-		f.among(g.rows, func(r *rec) {
-			n[r.outcome]++
-			if r.inWindow {
-				in[r.outcome]++
-				made.InWindow++
+		f.among(g.rows, func(x *frame) {
+			marks, flags := x.marks(), x.col(cFlags)
+			for i := range x.n {
+				outcome := outcomeIn(flags[i])
+				n[outcome]++
+				if marks[i]&isPlanned > 0 {
+					in[outcome]++
+					made.InWindow++
+				}
 			}
 		})
 		for i, name := range run.Outcomes {
@@ -167,18 +171,22 @@ func (f *fold) groupMetrics() error {
 // the whole window; a group in it may have few rows, or none.
 func (f *fold) groupScalars(g *group, planned, ok, cut int64) []summary.Scalar {
 	var sent, okEnded, arrived, cached, input, withCached int64
-	f.among(g.rows, func(r *rec) {
-		if r.inWindow && r.wasSent() {
-			sent++
-		}
-		if r.ok() && f.inside(r.end) {
-			okEnded++
-		}
-		arrived += r.arrived
-		if r.inWindow && r.ok() && r.cached != null && r.in != null {
-			withCached++
-			cached += r.cached
-			input += r.in
+	f.among(g.rows, func(x *frame) {
+		marks, end, came, told, in := x.marks(), x.col(cEnd), x.arrived(), x.col(cCached), x.col(cIn)
+		for i := range x.n {
+			m := marks[i]
+			if m&(isPlanned|isSent) == isPlanned|isSent {
+				sent++
+			}
+			if m&isOK > 0 && f.inside(end[i]) {
+				okEnded++
+			}
+			arrived += came[i]
+			if m&(isPlanned|isOK) == isPlanned|isOK && told[i] != null && in[i] != null {
+				withCached++
+				cached += told[i]
+				input += in[i]
+			}
 		}
 	})
 	sheet := newSheet()

@@ -28,10 +28,8 @@ func queueRun(r *rand.Rand, load float64, n int) *fold {
 		}
 		start := max(t, free[at])
 		free[at] = start + math.Exp(sigma*r.NormFloat64()-sigma*sigma/2)
-		q := f.rows.next()
-		*q = rec{id: int64(i), scheduled: null, due: int64(t * 1e9), asked: int64(t * 1e9), end: int64(free[at] * 1e9), dispatched: int64(t * 1e9),
-			first: null, firstKernel: null, connect: null, outcome: outcomeOK}
-		f.rows.add()
+		f.rows.put(&rec{id: int64(i), scheduled: null, due: int64(t * 1e9), asked: int64(t * 1e9), end: int64(free[at] * 1e9), dispatched: int64(t * 1e9),
+			first: null, firstKernel: null, connect: null, outcome: outcomeOK})
 		t += r.ExpFloat64() / (load * slots)
 	}
 	f.rows.close()

@@ -150,25 +150,28 @@ func (f *fold) loadOf(part int64, planned bool) (mean run.Rates, peak float64) {
 	seconds := float64(f.length()) / second
 	whole := make([]int64, f.length()/second)
 	var asked, sent, events int64
-	f.each(func(r *rec) {
-		if r.part != part {
-			return
-		}
-		at := r.asked
+	f.each(func(x *frame) {
+		of, from, tokens := x.col(cPart), x.col(cAsked), x.col(cTokens)
+		at := from
 		if planned {
-			at = r.u()
+			at = x.u()
 		}
-		if f.inside(at) {
-			if i := (at - f.window.FromNS) / second; i < int64(len(whole)) {
-				whole[i]++
+		for i := range x.n {
+			if of[i] != part {
+				continue
 			}
-		}
-		if r.asked != null {
-			asked++
-		}
-		if f.inside(r.asked) {
-			sent++
-			events += max(0, r.tokens)
+			if f.inside(at[i]) {
+				if k := (at[i] - f.window.FromNS) / second; k < int64(len(whole)) {
+					whole[k]++
+				}
+			}
+			if from[i] != null {
+				asked++
+			}
+			if f.inside(from[i]) {
+				sent++
+				events += max(0, tokens[i])
+			}
 		}
 	})
 	mean.RequestsPS, mean.EventsPS = float64(sent)/seconds, float64(events)/seconds

@@ -25,13 +25,15 @@ func (f *fold) integrity() view {
 
 	var both, disorder int64
 	f.drift()
-	return view{func(r *rec) {
-		wire, user := r.ttftWire(), r.ttftUser()
-		if !r.ok() || wire == null || user == null {
-			return
-		}
-		if both++; wire > user+orderSlack {
-			disorder++
+	return view{func(x *frame) {
+		marks, wire, user := x.marks(), x.ttftWire(), x.ttftUser()
+		for i := range x.n {
+			if marks[i]&isOK == 0 || wire[i] == null || user[i] == null {
+				continue
+			}
+			if both++; wire[i] > user[i]+orderSlack {
+				disorder++
+			}
 		}
 	}, func() {
 		if both > 0 {
@@ -69,32 +71,34 @@ func (f *fold) counts() view {
 		f.sheet.noneOf("no client rows", "dispatched_gap", "completed_gap", "unseen_share")
 		return view{}
 	}
-	type worker struct{ part, worker int64 }
-	told := map[worker]bool{}
+	told := newPerWorker(false)
 	var dispatched, completed int64
 	for i := range f.clients {
 		c := &f.clients[i]
-		told[worker{int64(c.part), int64(c.worker)}] = true
+		*told.of(int64(c.part), int64(c.worker)) = true
 		dispatched += max(0, c.dispatched)
 		completed += max(0, c.completed)
 	}
 	var sent, ended, planned, unseen int64
 	evidence := ""
-	return view{func(r *rec) {
-		seen := told[worker{r.part, r.worker}] || r.worker < 0 // one that no worker took is no worker's fault
-		if r.inWindow {
-			if planned++; !seen {
-				if unseen++; unseen == 1 {
-					evidence = fmt.Sprintf("worker %d of part %d left no client row", r.worker, r.part)
+	return view{func(x *frame) {
+		marks, part, who, end := x.marks(), x.col(cPart), x.col(cWorker), x.col(cEnd)
+		for i := range x.n {
+			seen := who[i] < 0 || *told.of(part[i], who[i]) // one that no worker took is no worker's fault
+			if marks[i]&isPlanned > 0 {
+				if planned++; !seen {
+					if unseen++; unseen == 1 {
+						evidence = fmt.Sprintf("worker %d of part %d left no client row", who[i], part[i])
+					}
 				}
 			}
-		}
-		if r.dispatched == null || !seen {
-			return
-		}
-		sent++
-		if r.end != null {
-			ended++
+			if marks[i]&isDispatched == 0 || !seen {
+				continue
+			}
+			sent++
+			if end[i] != null {
+				ended++
+			}
 		}
 	}, func() {
 		f.sheet.count("dispatched_gap", dispatched-sent, sent)
@@ -111,44 +115,51 @@ func (f *fold) tokens() view {
 	overhead := f.room()
 	var in, plannedIn, out, plannedOut, inBoth, outBoth int64
 	var totals [5]int64
-	return view{func(r *rec) {
-		for i, v := range [...]int64{r.in, r.out, r.reasoning, r.cached, r.tokens} {
-			totals[i] += max(0, v)
-		}
-		if !r.inWindow || !r.ok() {
-			return
-		}
-		o++
-		source[r.source]++
-		if r.first != null {
-			first++
-		}
-		if r.firstChunk == null && r.tpotUser() != null {
-			assumed++
-		}
-		if r.out != null && r.tokens != null {
-			withEvents++
-			outs += r.out
-			events += r.tokens
-		}
-		if r.out != null && r.out >= 2 {
-			if two++; r.gapN > 0 || r.tokens >= 2 {
-				gapped++
+	return view{func(x *frame) {
+		marks, flags, firsts, gaps, firstChunk, tpot := x.marks(), x.col(cFlags), x.col(cFirst), x.col(cGapN), x.col(cFirstChunk), x.tpotUser()
+		ins, outputs, chunks, planIn, planOut := x.col(cIn), x.col(cOut), x.col(cTokens), x.col(cPlannedIn), x.col(cPlannedOut)
+		for k, v := range [...]*column{ins, outputs, x.col(cReasoning), x.col(cCached), chunks} {
+			for _, n := range v[:x.n] {
+				totals[k] += max(0, n)
 			}
 		}
-		if r.in != null && r.plannedIn != null {
-			inBoth++
-			in += r.in
-			plannedIn += r.plannedIn
-			overhead = append(overhead, r.in-r.plannedIn)
-		}
-		if r.out != null && r.plannedOut != null {
-			outBoth++
-			out += r.out
-			plannedOut += r.plannedOut
-			d := r.out - r.plannedOut
-			if d = max(d, -d); d > 2 && 50*d > r.plannedOut {
-				missed++
+		for i := range x.n {
+			if marks[i]&(isPlanned|isOK) != isPlanned|isOK {
+				continue
+			}
+			o++
+			source[sourceIn(flags[i])]++
+			if firsts[i] != null {
+				first++
+			}
+			if firstChunk[i] == null && tpot[i] != null {
+				assumed++
+			}
+			n := outputs[i]
+			if n != null && chunks[i] != null {
+				withEvents++
+				outs += n
+				events += chunks[i]
+			}
+			if n != null && n >= 2 {
+				if two++; gaps[i] > 0 || chunks[i] >= 2 {
+					gapped++
+				}
+			}
+			if ins[i] != null && planIn[i] != null {
+				inBoth++
+				in += ins[i]
+				plannedIn += planIn[i]
+				overhead = append(overhead, ins[i]-planIn[i])
+			}
+			if n != null && planOut[i] != null {
+				outBoth++
+				out += n
+				plannedOut += planOut[i]
+				d := n - planOut[i]
+				if d = max(d, -d); d > 2 && 50*d > planOut[i] {
+					missed++
+				}
 			}
 		}
 	}, func() {
@@ -197,14 +208,18 @@ func (f *fold) streamed(o, first, two, gapped int64) {
 // stamp.
 func (f *fold) outcomes() view {
 	stamped := false
-	return view{func(r *rec) {
-		f.all[r.outcome]++
-		if r.inWindow {
-			f.in[r.outcome]++
-			stamped = stamped || r.firstKernel != null
-		}
-		if r.u() == null {
-			f.untimed++
+	return view{func(x *frame) {
+		marks, flags, kernel, u := x.marks(), x.col(cFlags), x.col(cFirstKernel), x.u()
+		for i := range x.n {
+			outcome := outcomeIn(flags[i])
+			f.all[outcome]++
+			if marks[i]&isPlanned > 0 {
+				f.in[outcome]++
+				stamped = stamped || kernel[i] != null
+			}
+			if u[i] == null {
+				f.untimed++
+			}
 		}
 	}, func() { f.sheet.lowerBound = !stamped }}
 }

@@ -17,6 +17,7 @@ var liveLevels = []int64{500, 900, 990}
 // keeps nothing of a row: its memory does not grow. The zero value is not ready.
 type Live struct {
 	f        *fold // which is given no rows to keep
+	x        *frame
 	timings  [len(LiveMetrics)]*timing
 	sketches [len(LiveMetrics)]*stats.Histogram
 	rows, ok int64
@@ -26,7 +27,8 @@ type Live struct {
 
 // NewLive returns a Live without rows.
 func NewLive() *Live {
-	l := &Live{f: newFold(Options{})}
+	f := newFold(Options{})
+	l := &Live{f: f, x: &frame{s: &f.rows, n: 1}}
 	for i, id := range LiveMetrics {
 		l.timings[i], l.sketches[i] = timingOf(id), stats.NewHistogram(3)
 	}
@@ -46,8 +48,10 @@ func (l *Live) Add(q *run.Request, place string) error {
 	}
 	l.latest = max(l.latest, r.end)
 	l.tokens += max(0, r.out)
+	l.x.hold(&r)
+	mark := l.x.marks()[0]
 	for i, t := range l.timings {
-		if v := t.value(&r); v != null && t.over(&r) {
+		if v := t.value(l.x)[0]; v != null && states[t.pop].anywhere().holds(mark) {
 			l.sketches[i].Record(v, 1)
 		}
 	}

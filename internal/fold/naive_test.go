@@ -320,24 +320,26 @@ func TestIdentity(t *testing.T) {
 	rows := randomRows(8, 3000)
 	checked := 0
 	f := newFold(Options{})
+	x := &frame{s: &f.rows}
 	for i := range rows {
 		q, r := &rows[i], &rec{}
 		if err := f.take(r, q, "x", 0); err != nil {
 			t.Fatal(err)
 		}
-		client := r.clientTime()
-		if r.ttftUser() == null || r.upload() == null || client == null {
+		x.hold(r)
+		client, ttft, upload := x.clientTime()[0], x.ttftUser()[0], x.upload()[0]
+		if ttft == null || upload == null || client == null {
 			continue
 		}
-		wire := r.ttftWire()
+		wire := x.ttftWire()[0]
 		if wire == null {
-			wire = r.ttftSent()
+			wire = x.ttftSent()[0]
 		}
 		checked++
-		if sum := wire + r.upload() + client; sum != r.ttftUser() {
-			t.Fatalf("request %d: wire or sent %d + upload %d + client %d = %d; want %d", q.RequestID, wire, r.upload(), client, sum, r.ttftUser())
+		if sum := wire + upload + client; sum != ttft {
+			t.Fatalf("request %d: wire or sent %d + upload %d + client %d = %d; want %d", q.RequestID, wire, upload, client, sum, ttft)
 		}
-		if wire > r.ttftUser() {
+		if wire > ttft {
 			t.Fatalf("request %d: the wire side is later than the user side", q.RequestID)
 		}
 	}

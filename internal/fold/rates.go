@@ -33,51 +33,56 @@ func (f *fold) rates(w *flow) view {
 	first, last := int64(miss), int64(null)
 	reasoning, answers := 0.0, int64(0) // summed in the order of the rows
 	from := f.window.FromNS
-	return view{func(r *rec) {
-		if r.inWindow {
-			planned++
-			w.batches.add(&w.batches.planned, from, r.u(), 1)
-			switch {
-			case r.ok():
-				o++
-			case r.outcome == outcomePlanned:
-				cut++
+	return view{func(x *frame) {
+		marks, u, asked, end, firsts, lasts := x.marks(), x.u(), x.col(cAsked), x.col(cEnd), x.col(cFirst), x.col(cLast)
+		arrived, ins, outs, cached, thought := x.arrived(), x.col(cIn), x.col(cOut), x.col(cCached), x.col(cReasoning)
+		for i := range x.n {
+			m := marks[i]
+			if m&isPlanned > 0 {
+				planned++
+				w.batches.add(&w.batches.planned, from, u[i], 1)
+				switch {
+				case m&isOK > 0:
+					o++
+				case m&isCut > 0:
+					cut++
+				}
 			}
-		}
-		if r.wasSent() && f.inside(r.asked) {
-			sent++
-			w.batches.add(&w.batches.sent, from, r.asked, 1)
-		}
-		if f.inside(r.end) {
-			ended++
-			w.batches.add(&w.batches.ended, from, r.end, 1)
-			if r.ok() {
-				ok++
-				w.batches.add(&w.batches.ok, from, r.end, 1)
+			if m&isSent > 0 && f.inside(asked[i]) {
+				sent++
+				w.batches.add(&w.batches.sent, from, asked[i], 1)
 			}
-		}
-		if f.inside(r.first) {
-			if r.in == null {
-				noInput++
-			} else {
-				inputs++
-				in += r.in
-				w.batches.add(&w.batches.input, from, r.first, r.in)
+			if f.inside(end[i]) {
+				ended++
+				w.batches.add(&w.batches.ended, from, end[i], 1)
+				if m&isOK > 0 {
+					ok++
+					w.batches.add(&w.batches.ok, from, end[i], 1)
+				}
 			}
-			if r.cached == null {
-				noCached++
-			} else if r.in != null {
-				uncached += r.in - r.cached
+			if f.inside(firsts[i]) {
+				if ins[i] == null {
+					noInput++
+				} else {
+					inputs++
+					in += ins[i]
+					w.batches.add(&w.batches.input, from, firsts[i], ins[i])
+				}
+				if cached[i] == null {
+					noCached++
+				} else if ins[i] != null {
+					uncached += ins[i] - cached[i]
+				}
 			}
-		}
-		if r.arrived > 0 && r.reasoning != null && r.out != null && r.out > 0 {
-			answers++
-			reasoning += float64(r.arrived) * float64(min(r.reasoning, r.out)) / float64(r.out)
-		}
-		if r.ok() && r.asked != null && r.last != null {
-			okRows++
-			okTokens += max(0, r.out)
-			first, last = min(first, r.asked), max(last, r.last)
+			if arrived[i] > 0 && thought[i] != null && outs[i] != null && outs[i] > 0 {
+				answers++
+				reasoning += float64(arrived[i]) * float64(min(thought[i], outs[i])) / float64(outs[i])
+			}
+			if m&isOK > 0 && asked[i] != null && lasts[i] != null {
+				okRows++
+				okTokens += max(0, outs[i])
+				first, last = min(first, asked[i]), max(last, lasts[i])
+			}
 		}
 	}, func() {
 		f.shares(planned, o, cut)
@@ -144,12 +149,15 @@ func (f *fold) shares(planned, o, cut int64) {
 func (f *fold) plannedSums() view {
 	var expected int64
 	known := false
-	return view{func(r *rec) {
-		f.plan.InputTokens += max(0, r.plannedIn)
-		f.plan.OutputTokens += max(0, r.plannedOut)
-		if r.expected != null {
-			known = true
-			expected += r.expected
+	return view{func(x *frame) {
+		in, out, cached := x.col(cPlannedIn), x.col(cPlannedOut), x.col(cExpected)
+		for i := range x.n {
+			f.plan.InputTokens += max(0, in[i])
+			f.plan.OutputTokens += max(0, out[i])
+			if cached[i] != null {
+				known = true
+				expected += cached[i]
+			}
 		}
 	}, func() {
 		if known {

@@ -171,6 +171,7 @@ func (f *fold) readPart(ctx context.Context, q *part, p *run.Part) error {
 			return &formats.SyntaxError{Place: place + ": header", What: c.name, Got: c.v.String(), Want: fmt.Sprintf("a count from 0 to %d", c.most)}
 		}
 	}
+	r := new(rec)
 	for n := 0; ; n++ {
 		if n%4096 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -185,7 +186,6 @@ func (f *fold) readPart(ctx context.Context, q *part, p *run.Part) error {
 		if f.rows.n == 1<<31-1 {
 			return &formats.SyntaxError{Place: place, What: "rows", Got: "more than 2^31", Want: "fewer"}
 		}
-		r := f.rows.next()
 		if err := f.take(r, row, place, at); err != nil {
 			return err
 		}
@@ -209,7 +209,7 @@ func (f *fold) readPart(ctx context.Context, q *part, p *run.Part) error {
 				return err
 			}
 		}
-		f.rows.add()
+		f.rows.put(r)
 	}
 	for {
 		c, err := p.NextClient()

@@ -31,7 +31,7 @@ type rec struct {
 	fluidity                                       int64 // −1: null
 	worker                                         int64 // −1: none
 	session, class, model, addr                    int64 // in fold.text
-	outcome, source                                uint8 // what follows has 8 bits at most: see store
+	outcome, source                                uint8 // what follows has 8 bits at most: see flags
 	reused                                         int8  // −1: not known
 	local, early, spooled                          bool
 	whole                                          bool  // the answer was not streamed
@@ -57,11 +57,9 @@ func (r *rec) wasSent() bool {
 
 // shift moves every time by ns.
 func (r *rec) shift(ns int64) {
-	for _, t := range []*int64{&r.scheduled, &r.due, &r.prepared, &r.dispatched, &r.asked, &r.ready, &r.dns, &r.connect,
-		&r.tls, &r.wrote, &r.firstByteKernel, &r.firstByte, &r.firstKernel, &r.first, &r.answerKernel, &r.answer,
-		&r.lastKernel, &r.last, &r.end} {
-		if *t != null {
-			*t += ns
+	for c := cDue; c <= lastTime; c++ {
+		if v := &r.ints()[c]; *v != null {
+			*v += ns
 		}
 	}
 }
@@ -181,7 +179,7 @@ func (f *fold) take(r *rec, q *run.Request, place string, part int) error {
 		r.gapP99, r.gapMax = 1000*p99, 1000*most
 	}
 	if f.o.Fluidity != nil {
-		r.fluidity = f.o.Fluidity.index(r.ttftUser(), either(r.in, r.plannedIn), r.tokens, q)
+		r.fluidity = f.o.Fluidity.index(minus(r.first, r.due), either(r.in, r.plannedIn), r.tokens, q)
 	}
 	return nil
 }
@@ -210,14 +208,14 @@ func (f *fold) largest(x []int64, k int) (kth, most int64) {
 	return top[0], top[k-1]
 }
 
-// predecessors are the ids of the requests that had to end before r; one alone is put into
-// the scratch.
-func (f *fold) predecessors(r *rec, scratch *[1]int64) []int64 {
-	if r.afterN == 1 {
-		scratch[0] = r.after
+// predecessors are the ids of the n requests that had to end before a row; one alone is put
+// into the scratch.
+func (f *fold) predecessors(after, n int64, scratch *[1]int64) []int64 {
+	if n == 1 {
+		scratch[0] = after
 		return scratch[:]
 	}
-	return f.after[max(0, r.after):][:r.afterN]
+	return f.after[max(0, after):][:n]
 }
 
 // unhappened is how many times of a row come before those that happened in the run:

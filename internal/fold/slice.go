@@ -82,22 +82,30 @@ func (f *fold) sliceSeries() view {
 			}
 		}
 	}
-	return view{func(r *rec) {
-		u := r.u()
-		if u == null || u < l.from {
-			return
-		}
-		i := (u - l.from) / (width * second)
-		if i >= n {
-			return
-		}
-		if i != at {
-			settle()
-			at = i
-		}
+	next := l.from + width*second // begin of the slice after that
+	return view{func(x *frame) {
+		u, marks := x.u(), x.marks()
+		var v [len(sliced)]*column
+		var over [len(sliced)]population
 		for k, t := range timed {
-			if v := t.value(r); v != null && t.over(r) {
-				values[k] = append(values[k], v)
+			v[k], over[k] = t.value(x), states[t.pop].anywhere()
+		}
+		for i := range x.n {
+			if u[i] == null || u[i] < l.from {
+				continue
+			}
+			if u[i] >= next {
+				slice := (u[i] - l.from) / (width * second)
+				if slice >= n {
+					continue
+				}
+				settle()
+				at, next = slice, l.from+(slice+1)*width*second
+			}
+			for k := range v {
+				if t := v[k][i]; t != null && over[k].holds(marks[i]) {
+					values[k] = append(values[k], t)
+				}
 			}
 		}
 	}, settle}

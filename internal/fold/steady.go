@@ -27,13 +27,16 @@ func (f *fold) backlog() view {
 	var planned, ended int64
 	n := int(max(0, to-from) / second)
 	flights := newFlights(from, n)
-	return view{func(r *rec) {
-		flights.see(r)
-		if u := r.u(); u != null && u >= from && u < to {
-			planned++
-		}
-		if r.end != null && r.end >= from && r.end < to {
-			ended++
+	return view{func(x *frame) {
+		flights.see(x)
+		u, end := x.u(), x.col(cEnd)
+		for i := range x.n {
+			if u[i] != null && u[i] >= from && u[i] < to {
+				planned++
+			}
+			if end[i] != null && end[i] >= from && end[i] < to {
+				ended++
+			}
 		}
 	}, func() {
 		if planned == 0 {
@@ -53,10 +56,13 @@ func (f *fold) halves(w *flow) view {
 	step := w.batches.step
 	middle := f.window.FromNS + step*(batches/2)
 	ttft, firsts := f.room(), 0 // rows come in the order of u: those of the first half, then the others
-	return view{func(r *rec) {
-		if t := r.ttftUser(); r.inWindow && r.ok() && t != null {
-			if ttft = append(ttft, t); r.u() < middle {
-				firsts++
+	return view{func(x *frame) {
+		marks, u, t := x.marks(), x.u(), x.ttftUser()
+		for i := range x.n {
+			if marks[i]&(isPlanned|isOK) == isPlanned|isOK && t[i] != null {
+				if ttft = append(ttft, t[i]); u[i] < middle {
+					firsts++
+				}
 			}
 		}
 	}, func() {
@@ -91,14 +97,17 @@ func (f *fold) halves(w *flow) view {
 func (f *fold) censored() view {
 	var planned, cut int64
 	worst := ""
-	return view{func(r *rec) {
-		if !r.inWindow {
-			return
-		}
-		planned++
-		if r.outcome == outcomeCancelled || r.dispatched != null && r.end == null {
-			if cut++; worst == "" {
-				worst = fmt.Sprintf("request %d: %s", r.id, run.Outcomes[r.outcome])
+	return view{func(x *frame) {
+		marks, flags, end := x.marks(), x.col(cFlags), x.col(cEnd)
+		for i := range x.n {
+			if marks[i]&isPlanned == 0 {
+				continue
+			}
+			planned++
+			if outcome := outcomeIn(flags[i]); outcome == outcomeCancelled || marks[i]&isDispatched > 0 && end[i] == null {
+				if cut++; worst == "" {
+					worst = fmt.Sprintf("request %d: %s", x.col(cID)[i], run.Outcomes[outcome])
+				}
 			}
 		}
 	}, func() {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 	"unsafe"
 )
 
@@ -16,7 +17,7 @@ const blockRows = 256
 type store struct {
 	n      int
 	blocks []*block
-	open   [blockRows]rec // the rows that are not packed yet
+	open   *frame // with the rows that are not packed yet
 	packer packer
 
 	from, to int64   // the window; none: from = to
@@ -39,37 +40,25 @@ type packed struct {
 	raw   bool // codes are the values themselves
 }
 
-// Columns of a row: the numbers as they stand in rec, and its flags.
-const (
-	recInts    = int(unsafe.Offsetof(rec{}.outcome) / 8)
-	recColumns = recInts + 1
-)
-
 // ints are the numbers of a row as a list.
 func (r *rec) ints() *[recInts]int64 { return (*[recInts]int64)(unsafe.Pointer(r)) }
-
-// columnOf is the place of a number in rec.
-func columnOf(offset uintptr) int { return int(offset / 8) }
 
 // Columns from firstTime to lastTime are instants in the order in which they come to pass:
 // each is kept as the difference to the latest of those before it that is known, starting
 // with due.
-var (
-	firstTime = columnOf(unsafe.Offsetof(rec{}.dispatched))
-	lastTime  = columnOf(unsafe.Offsetof(rec{}.end))
+const (
+	firstTime = cDispatched
+	lastTime  = cEnd
 )
 
 // nearTo is the column that each other one is kept as the difference to, −1 for none.
-var nearTo = func() (to [recInts]int) {
+var nearTo = func() (to [recColumns]int) {
 	for i := range to {
 		to[i] = -1
 	}
-	for _, p := range [...][2]uintptr{{unsafe.Offsetof(rec{}.scheduled), unsafe.Offsetof(rec{}.due)}, {unsafe.Offsetof(rec{}.prepared), unsafe.Offsetof(rec{}.due)},
-		{unsafe.Offsetof(rec{}.in), unsafe.Offsetof(rec{}.plannedIn)}, {unsafe.Offsetof(rec{}.out), unsafe.Offsetof(rec{}.plannedOut)},
-		{unsafe.Offsetof(rec{}.tokens), unsafe.Offsetof(rec{}.out)}, {unsafe.Offsetof(rec{}.reads), unsafe.Offsetof(rec{}.tokens)},
-		{unsafe.Offsetof(rec{}.segments), unsafe.Offsetof(rec{}.reads)}, {unsafe.Offsetof(rec{}.after), unsafe.Offsetof(rec{}.id)},
-		{unsafe.Offsetof(rec{}.gapMax), unsafe.Offsetof(rec{}.gapP99)}} {
-		to[columnOf(p[0])] = columnOf(p[1])
+	for _, p := range [...][2]int{{cScheduled, cDue}, {cPrepared, cDue}, {cIn, cPlannedIn}, {cOut, cPlannedOut}, {cTokens, cOut}, {cReads, cTokens},
+		{cSegments, cReads}, {cAfter, cID}, {cGapMax, cGapP99}} {
+		to[p[0]] = p[1]
 	}
 	return to
 }()
@@ -79,79 +68,129 @@ func (r *rec) flags() int64 {
 	return int64(r.outcome) | int64(r.source)<<8 | int64(r.reused+1)<<16 | bit(r.local)<<18 | bit(r.early)<<19 | bit(r.spooled)<<20 | bit(r.whole)<<21
 }
 
+// outcomeIn and sourceIn are the outcome and the token source in flags, reusedIn and localIn
+// whether the connection was used before, −1 when that is not known, and whether the cause of a
+// failure was local.
+func outcomeIn(flags int64) uint8 { return uint8(flags) }
+func sourceIn(flags int64) uint8  { return uint8(flags >> 8) }
+func reusedIn(flags int64) int8   { return int8(flags>>16&3) - 1 }
+func localIn(flags int64) bool    { return flags>>18&1 > 0 }
+
 func (r *rec) setFlags(v int64) {
 	r.outcome, r.source, r.reused = uint8(v), uint8(v>>8), int8(v>>16&3)-1
 	r.local, r.early, r.spooled, r.whole = v>>18&1 > 0, v>>19&1 > 0, v>>20&1 > 0, v>>21&1 > 0
 }
 
-// next returns the row that add will take in. It is valid, and may be changed, until the
-// next call.
-func (s *store) next() *rec { return &s.open[s.n%blockRows] }
+// put adds a row.
+func (s *store) put(r *rec) {
+	x, i := s.room()
+	x.put(i, r)
+	s.added(1)
+}
 
-// add takes in the row that next gave. One that was added may still be changed until next.
-func (s *store) add() {
-	if s.n++; s.n%blockRows == 0 {
-		s.blocks = append(s.blocks, s.packer.pack(s.open[:]))
+// room returns the frame that takes the next rows and the place of the first of them.
+func (s *store) room() (x *frame, at int) {
+	if s.open == nil {
+		s.open = &frame{}
 	}
+	return s.open, s.n % blockRows
+}
+
+// added says that so many rows stand in the room, which has to hold them.
+func (s *store) added(n int) {
+	if s.n += n; s.n%blockRows == 0 {
+		s.blocks = append(s.blocks, s.packer.pack(s.open, blockRows))
+	}
+}
+
+// append adds the rows of a frame that has all columns, blockRows of them or the last ones.
+func (s *store) append(x *frame) {
+	s.blocks = append(s.blocks, s.packer.pack(x, x.n))
+	s.n += x.n
 }
 
 // close packs the rows that wait.
 func (s *store) close() {
 	if k := s.n % blockRows; k > 0 {
-		s.blocks = append(s.blocks, s.packer.pack(s.open[:k]))
+		s.blocks = append(s.blocks, s.packer.pack(s.open, k))
 	}
+	s.open = nil
 }
 
 // packer is the scratch memory of pack.
 type packer struct {
-	latest, delta [blockRows]int64
+	latest, delta column
 	data          []byte
 }
 
-// pack makes a block of up to blockRows rows.
-func (p *packer) pack(rows []rec) *block {
+// pack makes a block of the first rows of a frame that has all columns.
+func (p *packer) pack(x *frame, n int) *block {
 	b := &block{}
 	p.data = p.data[:0]
-	for i := range rows {
-		p.latest[i] = reference(rows[i].due)
+	for i, v := range x.v[cDue][:n] {
+		p.latest[i] = reference(v)
 	}
-	for c := range recInts {
-		far := false // a difference that is no number of 64 bits
+	for c := range recColumns {
+		d := difference{low: math.MaxInt64, high: math.MinInt64 + 1}
+		v := x.v[c][:n]
 		switch {
 		case c >= firstTime && c <= lastTime:
-			for i := range rows {
-				v := rows[i].ints()[c]
-				if p.delta[i] = v; v != null {
-					p.delta[i], p.latest[i] = v-p.latest[i], v
-				}
-			}
+			d.toLatest(v, &p.latest, &p.delta)
 		case nearTo[c] >= 0:
-			for i := range rows {
-				v := rows[i].ints()[c]
-				if p.delta[i] = v; v != null {
-					p.delta[i] = v - reference(rows[i].ints()[nearTo[c]])
-					far = far || p.delta[i] == null
-				}
-			}
+			d.to(v, x.v[nearTo[c]][:n], &p.delta)
 		default:
-			for i := range rows {
-				p.delta[i] = rows[i].ints()[c]
-			}
+			d.none(v, &p.delta)
 		}
-		if b.columns[c] = p.encode(len(rows), far); b.columns[c].raw {
-			for i := range rows {
-				p.delta[i] = rows[i].ints()[c]
-			}
-			p.verbatim(len(rows))
-		}
+		b.columns[c] = p.encode(v, &d)
 	}
-	for i := range rows {
-		p.delta[i] = rows[i].flags()
-	}
-	b.columns[recInts] = p.encode(len(rows), false)
 	b.data = append(make([]byte, 0, len(p.data)+8), p.data...) // a code is read with what follows it
 	b.data = b.data[:len(p.data)+8]
 	return b
+}
+
+// difference is what there is to know of the differences of a column.
+type difference struct {
+	low, high int64 // of those that are not null
+	nulls     bool
+	far       bool // one is no number of 64 bits
+}
+
+// toLatest takes the difference of each instant to the latest one, which it then is.
+func (d *difference) toLatest(v []int64, latest, delta *column) {
+	for i, t := range v {
+		if t == null {
+			delta[i], d.nulls = null, true
+			continue
+		}
+		x := t - latest[i]
+		delta[i], latest[i] = x, t
+		d.low, d.high, d.far = min(d.low, x), max(d.high, x), d.far || x == null
+	}
+}
+
+// to takes the difference to another column.
+func (d *difference) to(v, of []int64, delta *column) {
+	of = of[:len(v)]
+	for i, t := range v {
+		if t == null {
+			delta[i], d.nulls = null, true
+			continue
+		}
+		x := t - reference(of[i])
+		delta[i] = x
+		d.low, d.high, d.far = min(d.low, x), max(d.high, x), d.far || x == null
+	}
+}
+
+// none takes a column as it is.
+func (d *difference) none(v []int64, delta *column) {
+	for i, x := range v {
+		if delta[i] = x; x == null {
+			d.nulls = true
+			continue
+		}
+		d.low, d.high = min(d.low, x), max(d.high, x)
+	}
 }
 
 // reference is what a difference is taken to: 0 in place of null.
@@ -162,153 +201,46 @@ func reference(v int64) int64 {
 	return v
 }
 
-// encode appends the codes of n differences. Those that are too far apart, as some are known
-// to be, are left to be written verbatim.
-func (p *packer) encode(n int, far bool) packed {
-	low, high, nulls := int64(math.MaxInt64), int64(math.MinInt64+1), false
-	for _, d := range p.delta[:n] {
-		if d == null {
-			nulls = true
-			continue
-		}
-		low, high = min(low, d), max(high, d)
-	}
-	c := packed{at: uint32(len(p.data)), nulls: nulls}
-	if low > high && !far { // nothing but nulls
+// encode appends the codes of the differences of values, or the values where those are too far
+// apart.
+func (p *packer) encode(values []int64, d *difference) packed {
+	c := packed{at: uint32(len(p.data)), nulls: d.nulls}
+	if d.low > d.high && !d.far { // nothing but nulls
 		return c
 	}
-	reach := uint64(high) - uint64(low)
-	if far || reach > 1<<62 {
+	reach := uint64(d.high) - uint64(d.low)
+	if d.far || reach > 1<<62 {
 		c.raw, c.width = true, 8
+		for _, v := range values {
+			p.data = binary.LittleEndian.AppendUint64(p.data, uint64(v))
+		}
 		return c
 	}
-	if c.base = low; nulls {
+	if c.base = d.low; d.nulls {
 		c.base--
 		reach++
 	}
 	if c.width = uint8(bits.Len64(reach)+7) / 8; c.width == 0 {
 		return c
 	}
-	at := len(p.data)
-	p.data = append(p.data, make([]byte, int(c.width)*n+8)...)
-	for _, d := range p.delta[:n] {
-		code := uint64(0)
-		if d != null {
-			code = uint64(d) - uint64(c.base)
+	at, n, step := len(p.data), len(values), int(c.width)
+	p.data = slices.Grow(p.data, step*n+8)[:at+step*n+8]
+	out := p.data[at:]
+	if !d.nulls {
+		for i, x := range p.delta[:n] {
+			binary.LittleEndian.PutUint64(out[step*i:], uint64(x)-uint64(c.base))
 		}
-		binary.LittleEndian.PutUint64(p.data[at:], code)
-		at += int(c.width)
+	} else {
+		for i, x := range p.delta[:n] {
+			code := uint64(0)
+			if x != null {
+				code = uint64(x) - uint64(c.base)
+			}
+			binary.LittleEndian.PutUint64(out[step*i:], code)
+		}
 	}
-	p.data = p.data[:at]
+	p.data = p.data[:at+step*n]
 	return c
-}
-
-func (p *packer) verbatim(n int) {
-	for _, v := range p.delta[:n] {
-		p.data = binary.LittleEndian.AppendUint64(p.data, uint64(v))
-	}
-}
-
-// unpack fills the first so many columns of the rows of block b.
-func (c *cursor) unpack(b, columns int) {
-	s, out := c.s, &c.rows
-	n := min(blockRows, s.n-b*blockRows)
-	p := s.blocks[b]
-	var latest [blockRows]int64
-	for i := range min(columns, recInts) {
-		c.column(&p.columns[i], i, p.data, n, &latest)
-	}
-	if columns < recColumns {
-		return
-	}
-	k := &p.columns[recInts]
-	data, mask := p.data[k.at:], uint64(1)<<(8*k.width)-1
-	for i := range n {
-		out[i].setFlags(k.base + int64(binary.LittleEndian.Uint64(data[int(k.width)*i:])&mask))
-	}
-	s.derive(b*blockRows, out[:n])
-}
-
-// column fills a column of n rows. latest is the latest instant of each that is known.
-func (c *cursor) column(k *packed, at int, data []byte, n int, latest *[blockRows]int64) {
-	out, timed, to := &c.rows, at >= firstTime && at <= lastTime, nearTo[at]
-	if at == firstTime {
-		for i := range n {
-			latest[i] = reference(out[i].due)
-		}
-	}
-	if k.width == 0 && (k.nulls || !timed && to < 0) { // one value, often that of the block before
-		v := k.base
-		if k.nulls {
-			v = null
-		}
-		if was := &c.same[at]; !was.all || was.value != v {
-			for i := range out {
-				out[i].ints()[at] = v
-			}
-			*was = same{v, true}
-		}
-		return
-	}
-	c.same[at] = same{}
-	base, step, mask := k.base, int(k.width), uint64(math.MaxUint64)
-	if step < 8 {
-		mask = 1<<(8*step) - 1
-	}
-	data = data[k.at:]
-	code := func(i int) uint64 { return binary.LittleEndian.Uint64(data[step*i:]) & mask }
-	switch {
-	case k.raw:
-		for i := range n {
-			v := int64(code(i))
-			if out[i].ints()[at] = v; timed && v != null {
-				latest[i] = v
-			}
-		}
-	case timed && !k.nulls:
-		for i := range n {
-			latest[i] += base + int64(code(i))
-			out[i].ints()[at] = latest[i]
-		}
-	case timed:
-		for i := range n {
-			v := code(i)
-			if v == 0 {
-				out[i].ints()[at] = null
-				continue
-			}
-			latest[i] += base + int64(v)
-			out[i].ints()[at] = latest[i]
-		}
-	case to < 0 && !k.nulls:
-		for i := range n {
-			out[i].ints()[at] = base + int64(code(i))
-		}
-	default:
-		for i := range n {
-			x := code(i)
-			v := base + int64(x)
-			switch {
-			case x == 0 && k.nulls:
-				v = null
-			case to >= 0:
-				v += reference(out[i].ints()[to])
-			}
-			out[i].ints()[at] = v
-		}
-	}
-}
-
-// derive sets what follows from the window in rows from number first on.
-func (s *store) derive(first int, rows []rec) {
-	for i := range rows {
-		r := &rows[i]
-		u := r.u()
-		r.inWindow = u != null && u >= s.from && u < s.to
-		if s.arrived != nil {
-			r.arrived = s.arrived[first+i]
-		}
-	}
 }
 
 // read returns row i.
@@ -318,10 +250,7 @@ func (s *store) read(i int32) (r rec) {
 	latest := int64(0)
 	for c := range p.columns {
 		k := &p.columns[c]
-		code := binary.LittleEndian.Uint64(p.data[int(k.at)+int(k.width)*j:])
-		if k.width < 8 {
-			code &= 1<<(8*k.width) - 1
-		}
+		code := binary.LittleEndian.Uint64(p.data[int(k.at)+int(k.width)*j:]) & masks[k.width]
 		v := k.base + int64(code)
 		isNull := k.nulls && code == 0
 		if c == recInts {
@@ -353,41 +282,3 @@ func (s *store) read(i int32) (r rec) {
 	}
 	return r
 }
-
-// cursor walks over rows, mostly in their order.
-type cursor struct {
-	s    *store
-	at   int // block that is unpacked, −1 for none
-	rows [blockRows]rec
-	same [recInts]same
-}
-
-// same says that all rows of a cursor have one value in a column.
-type same struct {
-	value int64
-	all   bool
-}
-
-func (s *store) cursor() *cursor { return &cursor{s: s, at: -1} }
-
-// row returns row i, valid until the next call; its numbers must not be changed.
-func (c *cursor) row(i int) *rec {
-	if b := i / blockRows; b != c.at {
-		c.unpack(b, recColumns)
-		c.at = b
-	}
-	return &c.rows[i%blockRows]
-}
-
-// lead returns row i with the columns that its place depends on, valid until the next call.
-// A cursor that has given one gives no whole rows.
-func (c *cursor) lead(i int) *rec {
-	if b := i / blockRows; b != c.at {
-		c.unpack(b, leadColumns)
-		c.at = b
-	}
-	return &c.rows[i%blockRows]
-}
-
-// leadColumns is the number of columns up to scheduled.
-var leadColumns = columnOf(unsafe.Offsetof(rec{}.scheduled)) + 1

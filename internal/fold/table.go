@@ -36,47 +36,47 @@ const (
 // rows with misses as +infinity, exists where the judge may decide by it.
 type timing struct {
 	id, side, unit, pop, formula string
-	value                        func(*rec) int64
+	value                        func(*frame) *column
 	planned                      bool
-	applies                      func(*rec) bool // nil: to every row
+	applies                      func(*frame) *column // 0: not to this row; nil: to every row
 }
 
 // timings lists the metrics of one request in the order of docs/metrics.md.
 var timings = [...]timing{
-	{"lag", "", "ns", popDispatched, "dispatched_ns − due_ns", (*rec).lag, false, nil},
-	{"handoff", "", "ns", popDispatched, "conn_asked_ns − dispatched_ns", (*rec).handoff, false, nil},
-	{"send_lag", "", "ns", popDispatched, "conn_asked_ns − due_ns", (*rec).sendLag, false, nil},
-	{"slip", "", "ns", popAll, "due_ns − scheduled_ns", (*rec).slip, false, nil},
-	{"prepare_lead", "", "ns", popAll, "due_ns − prepared_ns", (*rec).lead, false, nil},
-	{"conn_wait", "", "ns", popOK, "conn_ready_ns − conn_asked_ns − dial", (*rec).connWait, false, nil},
-	{"dial_time", "", "ns", popOK, "dial, of rows that dialled", (*rec).dialTime, false, nil},
-	{"upload", "", "ns", popOK, "write_done_ns − conn_ready_ns", (*rec).upload, false, nil},
-	{"ttfb_user", sideUser, "ns", popOK, "first_byte_ns − due_ns", (*rec).ttfbUser, false, nil},
-	{"ttfb_wire", sideWire, "ns", popOK, "first_byte_kernel_ns − write_done_ns + dial", (*rec).ttfbWire, false, nil},
-	{"ttft_user", sideUser, "ns", popOK, "first_token_ns − due_ns", (*rec).ttftUser, true, nil},
-	{"ttft_wire", sideWire, "ns", popOK, "first_token_kernel_ns − write_done_ns + dial", (*rec).ttftWire, true, nil},
-	{"ttft_sent", sideSent, "ns", popOK, "first_token_ns − write_done_ns + dial", (*rec).ttftSent, true, nil},
-	{"ttfo_user", sideUser, "ns", popOK, "first_answer_ns − due_ns", (*rec).ttfoUser, true, nil},
-	{"ttfo_wire", sideWire, "ns", popOK, "first_answer_kernel_ns − write_done_ns + dial", (*rec).ttfoWire, true, nil},
-	{"ttfo_sent", sideSent, "ns", popOK, "first_answer_ns − write_done_ns + dial", (*rec).ttfoSent, true, nil},
-	{"e2e_user", sideUser, "ns", popOK, "last_token_ns − due_ns", (*rec).e2eUser, true, nil},
-	{"e2e_wire", sideWire, "ns", popOK, "last_token_kernel_ns − write_done_ns + dial", (*rec).e2eWire, true, nil},
-	{"e2e_sent", sideSent, "ns", popOK, "last_token_ns − write_done_ns + dial", (*rec).e2eSent, true, nil},
-	{"close_user", sideUser, "ns", popOK, "end_ns − due_ns", (*rec).closeUser, false, nil},
-	{"decode_user", sideUser, "ns", popOK, "last_token_ns − first_token_ns", (*rec).decodeUser, false, nil},
-	{"decode_wire", sideWire, "ns", popOK, "last_token_kernel_ns − first_token_kernel_ns", (*rec).decodeWire, false, nil},
-	{"think", sideUser, "ns", popOK, "first_answer_ns − first_token_ns", (*rec).think, false, nil},
-	{"tpot_user", sideUser, "ns", popOK, "decode_user/(output_tokens − first_chunk_tokens), rounded half up", (*rec).tpotUser, true, (*rec).tpotApplies},
-	{"tpot_wire", sideWire, "ns", popOK, "decode_wire/(output_tokens − first_chunk_tokens), rounded half up", (*rec).tpotWire, true, (*rec).tpotApplies},
-	{"speed", sideUser, "0.001 tokens/s", popOK, "1/tpot_user", (*rec).speed, false, nil},
-	{"ntpot", sideUser, "ns", popOK, "e2e_user/output_tokens", (*rec).ntpot, false, nil},
-	{"prefill_speed", sideWire, "0.001 tokens/s", popOK, "(input_tokens − cached_tokens)/ttft_wire", (*rec).prefillSpeed, false, nil},
-	{"icl_mean", sideUser, "ns", popOK, "mean gap between token events of the request, rounded half up", (*rec).iclMean, true, (*rec).iclApplies},
-	{"icl_p99", sideUser, "ns", popOK, "nearest-rank p99 of the gaps of the request", func(r *rec) int64 { return r.gapP99 }, true, (*rec).iclApplies},
-	{"icl_max", sideUser, "ns", popOK, "largest gap of the request", func(r *rec) int64 { return r.gapMax }, true, (*rec).iclApplies},
-	{"fluidity", sideUser, "0.000001", popOK, "1 − missed/all deadlines of the tokens of the request", (*rec).fluid, false, nil},
-	{"client_time", "", "ns", popOK, "send_lag + conn_wait + (first_token_ns − first_token_kernel_ns)", (*rec).clientTime, false, nil},
-	{"time_to_failure", sideUser, "ns", popFailed, "end_ns − due_ns", (*rec).timeToFailure, false, nil},
+	{"lag", "", "ns", popDispatched, "dispatched_ns − due_ns", (*frame).lag, false, nil},
+	{"handoff", "", "ns", popDispatched, "conn_asked_ns − dispatched_ns", (*frame).handoff, false, nil},
+	{"send_lag", "", "ns", popDispatched, "conn_asked_ns − due_ns", (*frame).sendLag, false, nil},
+	{"slip", "", "ns", popAll, "due_ns − scheduled_ns", (*frame).slip, false, nil},
+	{"prepare_lead", "", "ns", popAll, "due_ns − prepared_ns", (*frame).lead, false, nil},
+	{"conn_wait", "", "ns", popOK, "conn_ready_ns − conn_asked_ns − dial", (*frame).connWait, false, nil},
+	{"dial_time", "", "ns", popOK, "dial, of rows that dialled", (*frame).dialTime, false, nil},
+	{"upload", "", "ns", popOK, "write_done_ns − conn_ready_ns", (*frame).upload, false, nil},
+	{"ttfb_user", sideUser, "ns", popOK, "first_byte_ns − due_ns", (*frame).ttfbUser, false, nil},
+	{"ttfb_wire", sideWire, "ns", popOK, "first_byte_kernel_ns − write_done_ns + dial", (*frame).ttfbWire, false, nil},
+	{"ttft_user", sideUser, "ns", popOK, "first_token_ns − due_ns", (*frame).ttftUser, true, nil},
+	{"ttft_wire", sideWire, "ns", popOK, "first_token_kernel_ns − write_done_ns + dial", (*frame).ttftWire, true, nil},
+	{"ttft_sent", sideSent, "ns", popOK, "first_token_ns − write_done_ns + dial", (*frame).ttftSent, true, nil},
+	{"ttfo_user", sideUser, "ns", popOK, "first_answer_ns − due_ns", (*frame).ttfoUser, true, nil},
+	{"ttfo_wire", sideWire, "ns", popOK, "first_answer_kernel_ns − write_done_ns + dial", (*frame).ttfoWire, true, nil},
+	{"ttfo_sent", sideSent, "ns", popOK, "first_answer_ns − write_done_ns + dial", (*frame).ttfoSent, true, nil},
+	{"e2e_user", sideUser, "ns", popOK, "last_token_ns − due_ns", (*frame).e2eUser, true, nil},
+	{"e2e_wire", sideWire, "ns", popOK, "last_token_kernel_ns − write_done_ns + dial", (*frame).e2eWire, true, nil},
+	{"e2e_sent", sideSent, "ns", popOK, "last_token_ns − write_done_ns + dial", (*frame).e2eSent, true, nil},
+	{"close_user", sideUser, "ns", popOK, "end_ns − due_ns", (*frame).closeUser, false, nil},
+	{"decode_user", sideUser, "ns", popOK, "last_token_ns − first_token_ns", (*frame).decodeUser, false, nil},
+	{"decode_wire", sideWire, "ns", popOK, "last_token_kernel_ns − first_token_kernel_ns", (*frame).decodeWire, false, nil},
+	{"think", sideUser, "ns", popOK, "first_answer_ns − first_token_ns", (*frame).think, false, nil},
+	{"tpot_user", sideUser, "ns", popOK, "decode_user/(output_tokens − first_chunk_tokens), rounded half up", (*frame).tpotUser, true, (*frame).tpotApplies},
+	{"tpot_wire", sideWire, "ns", popOK, "decode_wire/(output_tokens − first_chunk_tokens), rounded half up", (*frame).tpotWire, true, (*frame).tpotApplies},
+	{"speed", sideUser, "0.001 tokens/s", popOK, "1/tpot_user", (*frame).speed, false, nil},
+	{"ntpot", sideUser, "ns", popOK, "e2e_user/output_tokens", (*frame).ntpot, false, nil},
+	{"prefill_speed", sideWire, "0.001 tokens/s", popOK, "(input_tokens − cached_tokens)/ttft_wire", (*frame).prefillSpeed, false, nil},
+	{"icl_mean", sideUser, "ns", popOK, "mean gap between token events of the request, rounded half up", (*frame).iclMean, true, (*frame).iclApplies},
+	{"icl_p99", sideUser, "ns", popOK, "nearest-rank p99 of the gaps of the request", (*frame).iclP99, true, (*frame).iclApplies},
+	{"icl_max", sideUser, "ns", popOK, "largest gap of the request", (*frame).iclMax, true, (*frame).iclApplies},
+	{"fluidity", sideUser, "0.000001", popOK, "1 − missed/all deadlines of the tokens of the request", (*frame).fluid, false, nil},
+	{"client_time", "", "ns", popOK, "send_lag + conn_wait + (first_token_ns − first_token_kernel_ns)", (*frame).clientTime, false, nil},
+	{"time_to_failure", sideUser, "ns", popFailed, "end_ns − due_ns", (*frame).timeToFailure, false, nil},
 }
 
 // gathered lists the distributions that are not over requests.

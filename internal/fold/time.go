@@ -1,150 +1,457 @@
 package fold
 
-// The times of one request, each null when a stamp it needs is. Every formula has
+// The times of the requests of a frame, each null when a stamp it needs is. Every formula has
 // its name in metricTable and its words in docs/metrics.md.
 
-func (r *rec) lag() int64     { return minus(r.dispatched, r.due) }
-func (r *rec) handoff() int64 { return minus(r.asked, r.dispatched) }
-func (r *rec) sendLag() int64 { return minus(r.asked, r.due) }
-func (r *rec) slip() int64    { return minus(r.due, r.scheduled) }
-func (r *rec) lead() int64    { return minus(r.due, r.prepared) }
+// What follows from the columns of a row, behind them in a frame.
+const (
+	cU = recColumns + iota
+	cLag
+	cHandoff
+	cSendLag
+	cSlip
+	cLead
+	cDial
+	cDialTime
+	cConnWait
+	cUpload
+	cTTFBUser
+	cTTFBWire
+	cTTFTUser
+	cTTFTWire
+	cTTFTSent
+	cTTFOUser
+	cTTFOWire
+	cTTFOSent
+	cLastMoment
+	cE2EUser
+	cE2EWire
+	cE2ESent
+	cCloseUser
+	cDecodeUser
+	cDecodeWire
+	cThink
+	cLater
+	cTPOTUser
+	cTPOTWire
+	cSpeed
+	cNTPOT
+	cPrefillSpeed
+	cICLMean
+	cFluid
+	cClientTime
+	cTimeToFailure
+	cSentAt
+	cFirstArrival
+	cLastArrival
+	cTPOTApplies
+	cICLApplies
+	cWorkerOrNull
+	cInWindow
+	cWereSent
+	cUnix
+	cMarks // no column: the marks are there
+	cArrived
+	cStreamed // a column that is needed for a moment
+	allColumns
+)
+
+// derived returns a column that follows from others, and whether it is there already.
+func (x *frame) derived(c int) (out *column, there bool) {
+	there, x.have[c] = x.have[c], true
+	return &x.v[c], there
+}
+
+// minus is a − b, under the name c.
+func (x *frame) minus(c int, a, b *column) *column {
+	out, there := x.derived(c)
+	if !there {
+		for i := range x.n {
+			out[i] = minus(a[i], b[i])
+		}
+	}
+	return out
+}
+
+// either is a, or b where a is null.
+func (x *frame) either(c int, a, b *column) *column {
+	out, there := x.derived(c)
+	if !there {
+		for i := range x.n {
+			out[i] = either(a[i], b[i])
+		}
+	}
+	return out
+}
+
+// ratio is a·scale/b.
+func (x *frame) ratio(c int, a *column, scale int64, b *column) *column {
+	out, there := x.derived(c)
+	if !there {
+		for i := range x.n {
+			out[i] = ratio(a[i], scale, b[i])
+		}
+	}
+	return out
+}
+
+// u is the planned time, null when the row has none.
+func (x *frame) u() *column { return x.either(cU, x.col(cDue), x.col(cScheduled)) }
+
+func (x *frame) lag() *column     { return x.minus(cLag, x.col(cDispatched), x.col(cDue)) }
+func (x *frame) handoff() *column { return x.minus(cHandoff, x.col(cAsked), x.col(cDispatched)) }
+func (x *frame) sendLag() *column { return x.minus(cSendLag, x.col(cAsked), x.col(cDue)) }
+func (x *frame) slip() *column    { return x.minus(cSlip, x.col(cDue), x.col(cScheduled)) }
+func (x *frame) lead() *column    { return x.minus(cLead, x.col(cDue), x.col(cPrepared)) }
 
 // dial is the time the peer took to accept a connection, 0 when none was opened.
-func (r *rec) dial() int64 {
-	if r.connect == null {
-		return 0
+func (x *frame) dial() *column {
+	out, there := x.derived(cDial)
+	if there {
+		return out
 	}
-	return minus(either(r.tls, r.connect), either(r.dns, r.asked))
+	connect, tls, dns, asked := x.col(cConnect), x.col(cTLS), x.col(cDNS), x.col(cAsked)
+	for i := range x.n {
+		if out[i] = 0; connect[i] != null {
+			out[i] = minus(either(tls[i], connect[i]), either(dns[i], asked[i]))
+		}
+	}
+	return out
 }
 
-func (r *rec) dialTime() int64 {
-	if r.connect == null {
-		return null
+func (x *frame) dialTime() *column {
+	out, there := x.derived(cDialTime)
+	if there {
+		return out
 	}
-	return r.dial()
+	connect, dial := x.col(cConnect), x.dial()
+	for i := range x.n {
+		if out[i] = null; connect[i] != null {
+			out[i] = dial[i]
+		}
+	}
+	return out
 }
 
-func (r *rec) connWait() int64 { return minus(minus(r.ready, r.asked), r.dial()) }
-func (r *rec) upload() int64   { return minus(r.wrote, r.ready) }
+func (x *frame) connWait() *column {
+	out, there := x.derived(cConnWait)
+	if there {
+		return out
+	}
+	ready, asked, dial := x.col(cReady), x.col(cAsked), x.dial()
+	for i := range x.n {
+		out[i] = minus(minus(ready[i], asked[i]), dial[i])
+	}
+	return out
+}
+
+func (x *frame) upload() *column { return x.minus(cUpload, x.col(cWrote), x.col(cReady)) }
 
 // wire measures from the written request to t, with the dial.
-func (r *rec) wire(t int64) int64 { return plus(minus(t, r.wrote), r.dial()) }
-
-func (r *rec) ttfbUser() int64 { return minus(r.firstByte, r.due) }
-func (r *rec) ttfbWire() int64 { return r.wire(r.firstByteKernel) }
-func (r *rec) ttftUser() int64 { return minus(r.streamed(r.first), r.due) }
-func (r *rec) ttftWire() int64 { return r.wire(r.streamed(r.firstKernel)) }
-func (r *rec) ttftSent() int64 { return r.wire(r.streamed(r.first)) }
-func (r *rec) ttfoUser() int64 { return minus(r.streamed(r.answer), r.due) }
-func (r *rec) ttfoWire() int64 { return r.wire(r.streamed(r.answerKernel)) }
-func (r *rec) ttfoSent() int64 { return r.wire(r.streamed(r.answer)) }
-
-// streamed is t, or null where the answer came whole: when its first token was made
-// nobody saw.
-func (r *rec) streamed(t int64) int64 {
-	if r.whole {
-		return null
+func (x *frame) wire(c int, t *column) *column {
+	out, there := x.derived(c)
+	if there {
+		return out
 	}
-	return t
+	wrote, dial := x.col(cWrote), x.dial()
+	for i := range x.n {
+		out[i] = plus(minus(t[i], wrote[i]), dial[i])
+	}
+	return out
+}
+
+func (x *frame) ttfbUser() *column { return x.minus(cTTFBUser, x.col(cFirstByte), x.col(cDue)) }
+func (x *frame) ttfbWire() *column { return x.wire(cTTFBWire, x.col(cFirstByteKernel)) }
+func (x *frame) ttftUser() *column { return x.minus(cTTFTUser, x.streamed(cFirst), x.col(cDue)) }
+func (x *frame) ttftWire() *column { return x.wire(cTTFTWire, x.streamed(cFirstKernel)) }
+func (x *frame) ttftSent() *column { return x.wire(cTTFTSent, x.streamed(cFirst)) }
+func (x *frame) ttfoUser() *column { return x.minus(cTTFOUser, x.streamed(cAnswer), x.col(cDue)) }
+func (x *frame) ttfoWire() *column { return x.wire(cTTFOWire, x.streamed(cAnswerKernel)) }
+func (x *frame) ttfoSent() *column { return x.wire(cTTFOSent, x.streamed(cAnswer)) }
+
+// streamed is an instant, or null where the answer came whole: when its first token was made
+// nobody saw. It is valid until the next call.
+func (x *frame) streamed(c int) *column {
+	t, marks := x.col(c), x.marks()
+	if !x.wholes {
+		return t
+	}
+	out := &x.v[cStreamed]
+	for i := range x.n {
+		if out[i] = t[i]; marks[i]&isWhole > 0 {
+			out[i] = null
+		}
+	}
+	return out
 }
 
 // e2eUser ends at the last token, or at the end for an endpoint without tokens.
-func (r *rec) e2eUser() int64 { return minus(r.lastMoment(), r.due) }
-func (r *rec) e2eWire() int64 { return r.wire(r.lastKernel) }
-func (r *rec) e2eSent() int64 { return r.wire(r.lastMoment()) }
+func (x *frame) e2eUser() *column { return x.minus(cE2EUser, x.lastMoment(), x.col(cDue)) }
+func (x *frame) e2eWire() *column { return x.wire(cE2EWire, x.col(cLastKernel)) }
+func (x *frame) e2eSent() *column { return x.wire(cE2ESent, x.lastMoment()) }
 
-func (r *rec) lastMoment() int64 {
-	if r.last == null && r.first == null {
-		return r.end
+func (x *frame) lastMoment() *column {
+	out, there := x.derived(cLastMoment)
+	if there {
+		return out
 	}
-	return r.last
+	last, first, end := x.col(cLast), x.col(cFirst), x.col(cEnd)
+	for i := range x.n {
+		if out[i] = last[i]; last[i] == null && first[i] == null {
+			out[i] = end[i]
+		}
+	}
+	return out
 }
 
-func (r *rec) closeUser() int64  { return minus(r.end, r.due) }
-func (r *rec) decodeUser() int64 { return minus(r.last, r.first) }
-func (r *rec) decodeWire() int64 { return minus(r.lastKernel, r.firstKernel) }
-func (r *rec) think() int64      { return minus(r.answer, r.first) }
+func (x *frame) closeUser() *column  { return x.minus(cCloseUser, x.col(cEnd), x.col(cDue)) }
+func (x *frame) decodeUser() *column { return x.minus(cDecodeUser, x.col(cLast), x.col(cFirst)) }
+func (x *frame) decodeWire() *column {
+	return x.minus(cDecodeWire, x.col(cLastKernel), x.col(cFirstKernel))
+}
+func (x *frame) think() *column { return x.minus(cThink, x.col(cAnswer), x.col(cFirst)) }
+
+// oneChunk says that an answer of so many token events came in one.
+func oneChunk(tokens int64) bool { return tokens != null && tokens < 2 }
 
 // later is the number of tokens after those of the first chunk; null when the
 // server did not count, or the answer came in one chunk.
-func (r *rec) later() int64 {
-	if r.out == null || r.source == sourceEvents || r.source == sourceNone || r.oneChunk() {
-		return null
+func (x *frame) later() *column {
+	out, there := x.derived(cLater)
+	if there {
+		return out
 	}
-	return r.out - max(either(r.firstChunk, 1), 0)
+	n, tokens, firstChunk, flags := x.col(cOut), x.col(cTokens), x.col(cFirstChunk), x.col(cFlags)
+	for i := range x.n {
+		if source := sourceIn(flags[i]); n[i] == null || source == sourceEvents || source == sourceNone || oneChunk(tokens[i]) {
+			out[i] = null
+			continue
+		}
+		out[i] = n[i] - max(either(firstChunk[i], 1), 0)
+	}
+	return out
 }
 
-func (r *rec) oneChunk() bool { return r.tokens != null && r.tokens < 2 }
+func (x *frame) tpotUser() *column { return x.ratio(cTPOTUser, x.decodeUser(), 1, x.later()) }
+func (x *frame) tpotWire() *column { return x.ratio(cTPOTWire, x.decodeWire(), 1, x.later()) }
 
-func (r *rec) tpotUser() int64 { return ratio(r.decodeUser(), 1, r.later()) }
-func (r *rec) tpotWire() int64 { return ratio(r.decodeWire(), 1, r.later()) }
-
-// tpotApplies is false for an answer that has no token after its first chunk.
-func (r *rec) tpotApplies() bool {
-	return !r.oneChunk() && (r.out == null || r.out-either(r.firstChunk, 1) > 0)
+// tpotApplies is 0 for an answer that has no token after its first chunk, else 1.
+func (x *frame) tpotApplies() *column {
+	out, there := x.derived(cTPOTApplies)
+	if there {
+		return out
+	}
+	n, tokens, firstChunk := x.col(cOut), x.col(cTokens), x.col(cFirstChunk)
+	for i := range x.n {
+		out[i] = bit(!oneChunk(tokens[i]) && (n[i] == null || n[i]-either(firstChunk[i], 1) > 0))
+	}
+	return out
 }
 
-// iclApplies is false for an answer in fewer than two chunks.
-func (r *rec) iclApplies() bool { return !r.oneChunk() }
+// iclApplies is 0 for an answer in fewer than two chunks, else 1.
+func (x *frame) iclApplies() *column {
+	out, there := x.derived(cICLApplies)
+	if there {
+		return out
+	}
+	for i, n := range x.col(cTokens)[:x.n] {
+		out[i] = bit(!oneChunk(n))
+	}
+	return out
+}
 
 // speed is in thousandths of a token per second.
-func (r *rec) speed() int64 {
-	later := r.later()
-	if later == null || later <= 0 {
-		return null
+func (x *frame) speed() *column {
+	out, there := x.derived(cSpeed)
+	if there {
+		return out
 	}
-	return ratio(later, 1_000_000_000_000, r.decodeUser())
+	later, decode := x.later(), x.decodeUser()
+	for i := range x.n {
+		if out[i] = null; later[i] != null && later[i] > 0 {
+			out[i] = ratio(later[i], 1_000_000_000_000, decode[i])
+		}
+	}
+	return out
 }
 
-func (r *rec) ntpot() int64 { return ratio(r.e2eUser(), 1, r.out) }
+func (x *frame) ntpot() *column { return x.ratio(cNTPOT, x.e2eUser(), 1, x.col(cOut)) }
 
 // prefillSpeed is in thousandths of a token per second.
-func (r *rec) prefillSpeed() int64 {
-	if r.in == null {
-		return null
+func (x *frame) prefillSpeed() *column {
+	out, there := x.derived(cPrefillSpeed)
+	if there {
+		return out
 	}
-	return ratio(max(0, r.in-max(0, either(r.cached, 0))), 1_000_000_000_000, r.ttftWire())
+	in, cached, ttft := x.col(cIn), x.col(cCached), x.ttftWire()
+	for i := range x.n {
+		if out[i] = null; in[i] != null {
+			out[i] = ratio(max(0, in[i]-max(0, either(cached[i], 0))), 1_000_000_000_000, ttft[i])
+		}
+	}
+	return out
 }
 
-func (r *rec) iclMean() int64 {
-	if r.gapN == 0 {
-		return null
+func (x *frame) iclMean() *column {
+	out, there := x.derived(cICLMean)
+	if there {
+		return out
 	}
-	return roundDiv(r.gapSum, 1, int64(r.gapN))
+	n, sum := x.col(cGapN), x.col(cGapSum)
+	for i := range x.n {
+		if out[i] = null; n[i] != 0 {
+			out[i] = roundDiv(sum[i], 1, n[i])
+		}
+	}
+	return out
 }
+
+func (x *frame) iclP99() *column { return x.col(cGapP99) }
+func (x *frame) iclMax() *column { return x.col(cGapMax) }
 
 // clientTime is the generator's part of the time to first token. Without a kernel
 // stamp the way from the kernel to the parser is not in it.
-func (r *rec) clientTime() int64 {
-	if r.first == null {
-		return null
+func (x *frame) clientTime() *column {
+	out, there := x.derived(cClientTime)
+	if there {
+		return out
 	}
-	t := plus(r.sendLag(), r.connWait())
-	if r.firstKernel != null {
-		t = plus(t, r.first-r.firstKernel)
+	first, kernel, lag, wait := x.col(cFirst), x.col(cFirstKernel), x.sendLag(), x.connWait()
+	for i := range x.n {
+		if first[i] == null {
+			out[i] = null
+			continue
+		}
+		t := plus(lag[i], wait[i])
+		if kernel[i] != null {
+			t = plus(t, first[i]-kernel[i])
+		}
+		out[i] = t
 	}
-	return t
+	return out
 }
 
-func (r *rec) timeToFailure() int64 {
-	if r.ok() || r.outcome == outcomePlanned || !r.wasSent() {
-		return null
+func (x *frame) timeToFailure() *column {
+	out, there := x.derived(cTimeToFailure)
+	if there {
+		return out
 	}
-	return r.closeUser()
+	marks, closed := x.marks(), x.closeUser()
+	for i := range x.n {
+		if out[i] = null; marks[i]&(isOK|isCut|isSent) == isSent {
+			out[i] = closed[i]
+		}
+	}
+	return out
 }
 
 // sentAt is the instant of sending, moved back by as much lateness as is allowed:
 // a burst that sits just before a whole second must not slip into the next window.
-func (r *rec) sentAt() int64 {
-	if !r.wasSent() || r.asked == null {
-		return null
+func (x *frame) sentAt() *column {
+	out, there := x.derived(cSentAt)
+	if there {
+		return out
 	}
-	lag := r.sendLag()
-	if lag == null {
-		return r.asked
+	marks, asked, lag := x.marks(), x.col(cAsked), x.sendLag()
+	for i := range x.n {
+		switch {
+		case marks[i]&isSent == 0 || asked[i] == null:
+			out[i] = null
+		case lag[i] == null:
+			out[i] = asked[i]
+		default:
+			out[i] = asked[i] - min(max(lag[i], 0), sentSlack)
+		}
 	}
-	return r.asked - min(max(lag, 0), sentSlack)
+	return out
 }
 
 // sentSlack is the lateness that is not loss of load, ns.
 const sentSlack = 10_000_000
+
+// firstArrival is the arrival of the first token, from the kernel where it said so.
+func (x *frame) firstArrival() *column {
+	return x.either(cFirstArrival, x.col(cFirstKernel), x.col(cFirst))
+}
+
+// lastArrival is that of the last.
+func (x *frame) lastArrival() *column {
+	return x.either(cLastArrival, x.col(cLastKernel), x.col(cLast))
+}
+
+// What a row is, as bits.
+const (
+	isPlanned = 1 << iota // in the window
+	isOK                  // belongs to the population O
+	isDispatched
+	isSent // left, or would have but for the peer
+	isCut  // by the plan
+	isWhole
+	isSpooled
+)
+
+// marks are what the rows are.
+func (x *frame) marks() *[blockRows]uint8 {
+	if x.have[cMarks] {
+		return &x.mark
+	}
+	x.have[cMarks], x.wholes = true, false
+	flags, dispatched, u := x.col(cFlags), x.col(cDispatched), x.u()
+	from, to := x.s.from, x.s.to
+	var last int64 = -1
+	var mark uint8
+	for i := range x.n {
+		if flags[i] != last {
+			last, mark = flags[i], markOf(flags[i])
+		}
+		m := mark
+		if dispatched[i] != null {
+			m |= isDispatched
+		}
+		if u[i] >= from && u[i] < to { // null lies before every window
+			m |= isPlanned
+		}
+		x.mark[i] = m
+		x.wholes = x.wholes || m&isWhole > 0
+	}
+	return &x.mark
+}
+
+// markOf are the marks that flags give.
+func markOf(flags int64) (m uint8) {
+	var r rec
+	r.setFlags(flags)
+	if r.ok() {
+		m |= isOK
+	}
+	if r.wasSent() {
+		m |= isSent
+	}
+	if r.outcome == outcomePlanned {
+		m |= isCut
+	}
+	if r.whole {
+		m |= isWhole
+	}
+	if r.spooled {
+		m |= isSpooled
+	}
+	return m
+}
+
+// arrived are the tokens that arrived in the window.
+func (x *frame) arrived() *column {
+	out, there := x.derived(cArrived)
+	switch {
+	case there:
+	case x.s.arrived == nil:
+		*out = column{}
+	case x.block != nil:
+		copy(out[:x.n], x.s.arrived[x.first:])
+	default:
+		for _, p := range x.picks {
+			out[p.at] = x.s.arrived[p.row]
+		}
+	}
+	return out
+}

@@ -31,8 +31,10 @@ func (f *fold) findLoad() error {
 	l := &f.load
 	rows := f.rows.cursor()
 	for i := range f.rows.n { // those without a planned time come first
-		if u := rows.row(i).u(); u != null {
-			l.from, l.to, l.any = u, rows.row(f.rows.n-1).u(), true
+		if j := rows.seek(i); rows.u()[j] != null {
+			l.from, l.any = rows.u()[j], true
+			j = rows.seek(f.rows.n - 1)
+			l.to = rows.u()[j]
 			break
 		}
 	}
@@ -49,25 +51,28 @@ func (f *fold) findLoad() error {
 	l.planned, l.sent, l.ok, l.ended, l.tokens = make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	flights := newFlights(l.from, n)
 	byFirst := newSecondly(l.from, n, f.rows.n)
-	f.each(func(r *rec) {
-		l.count(l.planned, r.u())
-		if r.wasSent() {
-			l.count(l.sent, r.asked)
-		}
-		l.count(l.ended, r.end)
-		if r.ok() {
-			l.count(l.ok, r.end)
-			if t := r.ttftUser(); t != null {
-				byFirst.add(r.first, t)
+	f.each(func(x *frame) {
+		marks, u, asked, end, first, ttft := x.marks(), x.u(), x.col(cAsked), x.col(cEnd), x.col(cFirst), x.ttftUser()
+		for i := range x.n {
+			l.count(l.planned, u[i])
+			if marks[i]&isSent > 0 {
+				l.count(l.sent, asked[i])
+			}
+			l.count(l.ended, end[i])
+			if marks[i]&isOK > 0 {
+				l.count(l.ok, end[i])
+				if ttft[i] != null {
+					byFirst.add(first[i], ttft[i])
+				}
+			}
+			if marks[i]&isSpooled == 0 {
+				s := x.stream(i)
+				s.into(l.tokens, l.from, second)
 			}
 		}
-		flights.see(r)
-		if !r.spooled {
-			s := r.stream()
-			s.into(l.tokens, l.from, second)
-		}
+		flights.see(x)
 		if f.dependent {
-			f.ends = append(f.ends, r.end)
+			f.ends = append(f.ends, end[:x.n]...)
 		}
 	})
 	err := f.chunks.each(func(c *chunks) error {
@@ -160,10 +165,13 @@ func (x *flights) first(t int64) int64 {
 	return (t - x.from + second - 1) / second
 }
 
-func (x *flights) see(r *rec) {
-	if from, to, ok := r.flight(); ok {
-		x.change[x.first(from)]++
-		x.change[x.first(to)]--
+func (x *flights) see(rows *frame) {
+	asked, end := rows.col(cAsked), rows.col(cEnd)
+	for i := range rows.n {
+		if from, to, ok := flight(asked[i], end[i]); ok {
+			x.change[x.first(from)]++
+			x.change[x.first(to)]--
+		}
 	}
 }
 
@@ -176,14 +184,14 @@ func (x *flights) counts() []int64 {
 }
 
 // flight is the time in which a request was in flight; one without an end stays so.
-func (r *rec) flight() (from, to int64, ok bool) {
-	if r.asked == null {
+func flight(asked, end int64) (from, to int64, ok bool) {
+	if asked == null {
 		return 0, 0, false
 	}
-	if r.end == null {
-		return r.asked, miss, true
+	if end == null {
+		return asked, miss, true
 	}
-	return r.asked, r.end, r.end > r.asked
+	return asked, end, end > asked
 }
 
 // steady holds what MSER-5 says of the three series.
@@ -236,7 +244,8 @@ func (f *fold) findWindow() error {
 	f.rows.from, f.rows.to = w.FromNS, w.ToNS
 	planned := false
 	for i, rows := 0, f.rows.cursor(); i < f.rows.n && !planned; i++ {
-		planned = rows.row(i).inWindow
+		j := rows.seek(i)
+		planned = rows.marks()[j]&isPlanned > 0
 	}
 	if f.o.Window != nil && !planned {
 		return f.windowError(fmt.Sprintf("some of 0 s to %.9g s, in which requests are planned", float64(l.to-l.from)/second))

@@ -1,0 +1,353 @@
+package fold
+
+import (
+	"encoding/binary"
+	"slices"
+	"unsafe"
+)
+
+// column is a number of each row of a frame.
+type column = [blockRows]int64
+
+// Columns of a frame: the numbers of a row where they stand in rec, its flags, and what
+// follows from them.
+const (
+	recInts    = int(unsafe.Offsetof(rec{}.outcome) / 8)
+	recColumns = recInts + 1
+
+	cID              = int(unsafe.Offsetof(rec{}.id) / 8)
+	cPart            = int(unsafe.Offsetof(rec{}.part) / 8)
+	cDue             = int(unsafe.Offsetof(rec{}.due) / 8)
+	cScheduled       = int(unsafe.Offsetof(rec{}.scheduled) / 8)
+	cPrepared        = int(unsafe.Offsetof(rec{}.prepared) / 8)
+	cDispatched      = int(unsafe.Offsetof(rec{}.dispatched) / 8)
+	cAsked           = int(unsafe.Offsetof(rec{}.asked) / 8)
+	cDNS             = int(unsafe.Offsetof(rec{}.dns) / 8)
+	cConnect         = int(unsafe.Offsetof(rec{}.connect) / 8)
+	cTLS             = int(unsafe.Offsetof(rec{}.tls) / 8)
+	cReady           = int(unsafe.Offsetof(rec{}.ready) / 8)
+	cWrote           = int(unsafe.Offsetof(rec{}.wrote) / 8)
+	cFirstByteKernel = int(unsafe.Offsetof(rec{}.firstByteKernel) / 8)
+	cFirstByte       = int(unsafe.Offsetof(rec{}.firstByte) / 8)
+	cFirstKernel     = int(unsafe.Offsetof(rec{}.firstKernel) / 8)
+	cFirst           = int(unsafe.Offsetof(rec{}.first) / 8)
+	cAnswerKernel    = int(unsafe.Offsetof(rec{}.answerKernel) / 8)
+	cAnswer          = int(unsafe.Offsetof(rec{}.answer) / 8)
+	cLastKernel      = int(unsafe.Offsetof(rec{}.lastKernel) / 8)
+	cLast            = int(unsafe.Offsetof(rec{}.last) / 8)
+	cEnd             = int(unsafe.Offsetof(rec{}.end) / 8)
+	cTurn            = int(unsafe.Offsetof(rec{}.turn) / 8)
+	cPlannedIn       = int(unsafe.Offsetof(rec{}.plannedIn) / 8)
+	cPlannedOut      = int(unsafe.Offsetof(rec{}.plannedOut) / 8)
+	cExpected        = int(unsafe.Offsetof(rec{}.expected) / 8)
+	cCapWait         = int(unsafe.Offsetof(rec{}.capWait) / 8)
+	cIn              = int(unsafe.Offsetof(rec{}.in) / 8)
+	cOut             = int(unsafe.Offsetof(rec{}.out) / 8)
+	cReasoning       = int(unsafe.Offsetof(rec{}.reasoning) / 8)
+	cCached          = int(unsafe.Offsetof(rec{}.cached) / 8)
+	cFirstChunk      = int(unsafe.Offsetof(rec{}.firstChunk) / 8)
+	cTokens          = int(unsafe.Offsetof(rec{}.tokens) / 8)
+	cGapSum          = int(unsafe.Offsetof(rec{}.gapSum) / 8)
+	cGapP99          = int(unsafe.Offsetof(rec{}.gapP99) / 8)
+	cGapMax          = int(unsafe.Offsetof(rec{}.gapMax) / 8)
+	cGapN            = int(unsafe.Offsetof(rec{}.gapN) / 8)
+	cSent            = int(unsafe.Offsetof(rec{}.sent) / 8)
+	cReads           = int(unsafe.Offsetof(rec{}.reads) / 8)
+	cMulti           = int(unsafe.Offsetof(rec{}.multi) / 8)
+	cSegments        = int(unsafe.Offsetof(rec{}.segments) / 8)
+	cRetransmits     = int(unsafe.Offsetof(rec{}.retransmits) / 8)
+	cAfter           = int(unsafe.Offsetof(rec{}.after) / 8)
+	cAfterN          = int(unsafe.Offsetof(rec{}.afterN) / 8)
+	cFluidity        = int(unsafe.Offsetof(rec{}.fluidity) / 8)
+	cWorker          = int(unsafe.Offsetof(rec{}.worker) / 8)
+	cSession         = int(unsafe.Offsetof(rec{}.session) / 8)
+	cClass           = int(unsafe.Offsetof(rec{}.class) / 8)
+	cModel           = int(unsafe.Offsetof(rec{}.model) / 8)
+	cAddr            = int(unsafe.Offsetof(rec{}.addr) / 8)
+	cFlags           = recInts
+)
+
+// frame is up to blockRows rows of a store, column by column. A column is unpacked when it is
+// first asked for, so that a pass pays for those that it looks at.
+type frame struct {
+	s     *store
+	n     int
+	first int    // number of the first row of a block
+	block *block // nil: rows that were picked
+	picks []pick
+	runs  []pickRun
+
+	have   [allColumns]bool
+	same   [recColumns]same
+	chain  int    // the next of the instants that are kept as differences
+	latest column // the latest instant before it of each row
+	v      [allColumns]column
+	mark   [blockRows]uint8
+	wholes bool // some answer was not streamed
+}
+
+// same says that all rows of a frame have one value in a column.
+type same struct {
+	value int64
+	all   bool
+}
+
+// pick is a row that stands in the frame at a place.
+type pick struct {
+	row int32
+	at  uint8
+}
+
+// pickRun is picked rows of one block.
+type pickRun struct {
+	block    *block
+	from, to int
+}
+
+// show makes a frame the rows of a block.
+func (x *frame) show(s *store, b int) {
+	x.s, x.first, x.block = s, b*blockRows, s.blocks[b]
+	x.n = min(blockRows, s.n-x.first)
+	x.have, x.chain = [allColumns]bool{}, firstTime
+}
+
+// pick makes a frame up to blockRows rows, in any order.
+func (x *frame) pick(s *store, rows []int32) {
+	x.s, x.n, x.first, x.block = s, len(rows), 0, nil
+	x.have, x.chain, x.same = [allColumns]bool{}, firstTime, [recColumns]same{}
+	x.picks, x.runs = x.picks[:0], x.runs[:0]
+	for i, r := range rows {
+		x.picks = append(x.picks, pick{r, uint8(i)})
+	}
+	if !slices.IsSorted(rows) {
+		slices.SortFunc(x.picks, func(a, b pick) int { return int(a.row) - int(b.row) })
+	}
+	for i := 0; i < len(x.picks); {
+		b, from := x.picks[i].row/blockRows, i
+		for i < len(x.picks) && x.picks[i].row/blockRows == b {
+			i++
+		}
+		x.runs = append(x.runs, pickRun{s.blocks[b], from, i})
+	}
+}
+
+// col returns a column as it stands in rec.
+func (x *frame) col(c int) *column {
+	if !x.have[c] {
+		x.unpack(c)
+	}
+	return &x.v[c]
+}
+
+// unpack fills a column, and first those that it is kept as the difference to.
+func (x *frame) unpack(c int) {
+	if c < firstTime || c > lastTime {
+		var to *column
+		if nearTo[c] >= 0 {
+			to = x.col(nearTo[c])
+		}
+		x.fill(c, to, false)
+		return
+	}
+	if x.chain == firstTime {
+		for i, v := range x.col(cDue)[:x.n] {
+			x.latest[i] = reference(v)
+		}
+	}
+	for ; x.chain <= c; x.chain++ {
+		x.fill(x.chain, &x.latest, true)
+	}
+}
+
+// fill unpacks a column that is kept as the difference to another one, or to the latest
+// instant, which it then sets.
+func (x *frame) fill(c int, to *column, timed bool) {
+	x.have[c] = true
+	out := &x.v[c]
+	if x.block == nil {
+		for _, run := range x.runs {
+			x.fillRun(&run.block.columns[c], run.block.data, x.picks[run.from:run.to], out, to, timed)
+		}
+		return
+	}
+	k, n := &x.block.columns[c], x.n
+	if k.width == 0 && (k.nulls || to == nil) { // one value, often that of the block before
+		v := k.base
+		if k.nulls {
+			v = null
+		}
+		if was := &x.same[c]; !was.all || was.value != v {
+			for i := range out {
+				out[i] = v
+			}
+			*was = same{v, true}
+		}
+		return
+	}
+	x.same[c] = same{}
+	base, step, mask := k.base, int(k.width), masks[k.width]
+	data := x.block.data[k.at:]
+	switch {
+	case k.raw:
+		for i := range n {
+			v := int64(binary.LittleEndian.Uint64(data[8*i:]))
+			if out[i] = v; timed && v != null {
+				to[i] = v
+			}
+		}
+	case timed && !k.nulls:
+		for i := range n {
+			v := to[i] + base + int64(binary.LittleEndian.Uint64(data[step*i:])&mask)
+			out[i], to[i] = v, v
+		}
+	case timed:
+		for i := range n {
+			out[i] = null
+			if code := binary.LittleEndian.Uint64(data[step*i:]) & mask; code != 0 {
+				v := to[i] + base + int64(code)
+				out[i], to[i] = v, v
+			}
+		}
+	case to == nil && !k.nulls:
+		for i := range n {
+			out[i] = base + int64(binary.LittleEndian.Uint64(data[step*i:])&mask)
+		}
+	case to == nil:
+		for i := range n {
+			out[i] = null
+			if code := binary.LittleEndian.Uint64(data[step*i:]) & mask; code != 0 {
+				out[i] = base + int64(code)
+			}
+		}
+	default:
+		for i := range n {
+			out[i] = null
+			if code := binary.LittleEndian.Uint64(data[step*i:]) & mask; code != 0 || !k.nulls {
+				out[i] = reference(to[i]) + base + int64(code)
+			}
+		}
+	}
+}
+
+// fillRun fills the picked rows of one block.
+func (x *frame) fillRun(k *packed, data []byte, picks []pick, out, to *column, timed bool) {
+	base, step, mask, nulls := k.base, int(k.width), masks[k.width], k.nulls
+	data = data[k.at:]
+	switch {
+	case nulls && step == 0:
+		for _, p := range picks {
+			out[p.at] = null
+		}
+	case k.raw:
+		for _, p := range picks {
+			v := int64(binary.LittleEndian.Uint64(data[8*int(p.row%blockRows):]))
+			if out[p.at] = v; timed && v != null {
+				to[p.at] = v
+			}
+		}
+	case timed:
+		for _, p := range picks {
+			out[p.at] = null
+			if code := binary.LittleEndian.Uint64(data[step*int(p.row%blockRows):]) & mask; code != 0 || !nulls {
+				v := to[p.at] + base + int64(code)
+				out[p.at], to[p.at] = v, v
+			}
+		}
+	case to != nil:
+		for _, p := range picks {
+			out[p.at] = null
+			if code := binary.LittleEndian.Uint64(data[step*int(p.row%blockRows):]) & mask; code != 0 || !nulls {
+				out[p.at] = reference(to[p.at]) + base + int64(code)
+			}
+		}
+	default:
+		for _, p := range picks {
+			out[p.at] = null
+			if code := binary.LittleEndian.Uint64(data[step*int(p.row%blockRows):]) & mask; code != 0 || !nulls {
+				out[p.at] = base + int64(code)
+			}
+		}
+	}
+}
+
+// masks are the lowest so many bytes.
+var masks = [...]uint64{0, 1<<8 - 1, 1<<16 - 1, 1<<24 - 1, 1<<32 - 1, 1<<40 - 1, 1<<48 - 1, 1<<56 - 1, 1<<64 - 1}
+
+// put copies a row into the frame.
+func (x *frame) put(i int, r *rec) {
+	for c, v := range r.ints() {
+		x.v[c][i] = v
+	}
+	x.v[cFlags][i] = r.flags()
+}
+
+// hold makes a frame a single row.
+func (x *frame) hold(r *rec) {
+	x.n, x.have = 1, [allColumns]bool{}
+	for c := range recColumns {
+		x.have[c] = true
+	}
+	x.put(0, r)
+}
+
+// row copies row i out of the frame.
+func (x *frame) row(i int) (r rec) {
+	for c := range recInts {
+		r.ints()[c] = x.col(c)[i]
+	}
+	r.setFlags(x.col(cFlags)[i])
+	r.inWindow, r.arrived = x.marks()[i]&isPlanned > 0, x.arrived()[i]
+	return r
+}
+
+// all unpacks every column.
+func (x *frame) all() {
+	for c := range recColumns {
+		x.col(c)
+	}
+}
+
+// shift moves every time of row i by ns.
+func (x *frame) shift(i int, ns int64) {
+	for c := cDue; c <= lastTime; c++ {
+		if v := x.col(c); v[i] != null {
+			v[i] += ns
+		}
+	}
+}
+
+// cursor walks over the rows of a store, mostly in their order.
+type cursor struct {
+	frame
+	at int // block that is shown, −1 for none
+}
+
+func (s *store) cursor() *cursor { return &cursor{frame: frame{s: s}, at: -1} }
+
+// seek shows the block of row i and returns its place there.
+func (c *cursor) seek(i int) int {
+	if b := i / blockRows; b != c.at {
+		c.show(c.s, b)
+		c.at = b
+	}
+	return i % blockRows
+}
+
+// frames shows the rows from one to before another, the first of which begins a block.
+func (s *store) frames(from, to int, do func(x *frame)) {
+	x := new(frame)
+	for i := from; i < to; i += blockRows {
+		x.show(s, i/blockRows)
+		x.n = min(x.n, to-i)
+		do(x)
+	}
+}
+
+// picked shows some rows.
+func (s *store) picked(rows []int32, do func(x *frame)) {
+	x := new(frame)
+	for ; len(rows) > 0; rows = rows[x.n:] {
+		x.pick(s, rows[:min(blockRows, len(rows))])
+		do(x)
+	}
+}

@@ -10,13 +10,15 @@ import (
 // are matched by name: one the stream lacks reads as null, one this build does
 // not know is passed over.
 type Decoder[T any] struct {
-	cols  []Column[T]
-	at    []int // index in the stream of each column, −1 when absent
-	table *Table
-	vals  []values
-	rows  int
-	next  int
-	row   T
+	cols []Column[T]
+	at   []int // index in the stream of each column, −1 when absent
+
+	skipped []bool // columns that nobody looks at
+	table   *Table
+	vals    []values
+	rows    int
+	next    int
+	row     T
 
 	loader            loader
 	wanted            []bool // of the buffers of a batch
@@ -53,6 +55,7 @@ func NewDecoder[T any](cols []Column[T], t *Table, place string) (*Decoder[T], e
 		d.at = append(d.at, at)
 		d.vals[i].field, d.vals[i].typ = c.Field(&d.row), c.Type
 	}
+	d.skipped = make([]bool, len(cols))
 	known := make([]bool, len(t.Fields))
 	for _, at := range d.at {
 		if at >= 0 {
@@ -69,6 +72,20 @@ func NewDecoder[T any](cols []Column[T], t *Table, place string) (*Decoder[T], e
 		}
 	}
 	return d, nil
+}
+
+// Skip leaves a column, by its place among those of the decoder, as it is stored: it reads as
+// null, or as the zero value, in every row from now on.
+func (d *Decoder[T]) Skip(i int) {
+	at := d.at[i]
+	if at < 0 {
+		return
+	}
+	d.skipped[i] = true
+	_, n := arrays(d.table.Fields[at].Type)
+	for b := range n {
+		d.wanted[d.bufferAt[at]+b] = false
+	}
 }
 
 // Load takes the next record batch. Nothing of the frame is kept.
@@ -91,6 +108,9 @@ func (d *Decoder[T]) Load(fr Frame, place string) (err error) {
 		of := b.arrays[d.arrayAt[at]:]
 		if of[0].nulls > 0 && c.Null == "" {
 			return &formats.SyntaxError{Place: place, What: "column " + c.Name, Got: "null", Want: "a value in every row"}
+		}
+		if d.skipped[i] {
+			continue
 		}
 		v := &d.vals[i]
 		if err := v.load(of, buffers[d.bufferAt[at]:]); err != nil {

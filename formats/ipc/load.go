@@ -120,7 +120,9 @@ type values struct {
 	field any // pointer to the row's field
 	typ   string
 
-	valid []byte // a bit per row; nil: none is null
+	n, none int    // rows, and those without a value
+	valid   []byte // a bit per row; nil: none is null
+
 	i64   []int64
 	i32   []int32
 	f64   []float64
@@ -149,7 +151,8 @@ func (v *values) load(of []extent, b [][]byte) error {
 	if v.valid = nil; of[0].nulls > 0 {
 		v.valid = b[0]
 	}
-	n := int(of[0].n)
+	v.n, v.none = int(of[0].n), int(of[0].nulls)
+	n := v.n
 	switch v.typ {
 	case Bool:
 		v.bits = b[1]

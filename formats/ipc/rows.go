@@ -11,24 +11,31 @@ import (
 // until the next call (its text may be kept); io.EOF after the last. It does not
 // pass over the tables before; see [Reader.SkipTo].
 func Next[T any](r *Reader, table int, d *Decoder[T]) (*T, error) {
-	if d != nil {
-		if row := d.Next(); row != nil {
-			return row, nil
-		}
+	if _, err := Ready(r, table, d); err != nil {
+		return nil, err
+	}
+	return d.Next(), nil
+}
+
+// Ready returns the number of rows of the batch at hand, the next one where all have been
+// handed out; io.EOF after the last.
+func Ready[T any](r *Reader, table int, d *Decoder[T]) (int, error) {
+	if d != nil && d.Left() > 0 {
+		return d.Left(), nil
 	}
 	for {
 		if r.Table() != table {
-			return nil, io.EOF
+			return 0, io.EOF
 		}
 		fr, place, err := r.Next()
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		if err := d.Load(fr, place); err != nil {
-			return nil, r.fail(err)
+			return 0, r.fail(err)
 		}
-		if row := d.Next(); row != nil {
-			return row, nil
+		if d.Left() > 0 {
+			return d.Left(), nil
 		}
 	}
 }

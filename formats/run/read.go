@@ -24,6 +24,7 @@ func Sniff(head []byte) bool { return ipc.Sniff(head, keyHeader, tableRequests) 
 type Reader struct {
 	r    *ipc.Reader
 	part *Part
+	skip []int // columns of table requests that nobody looks at
 }
 
 // NewReader returns a reader; place names r in errors. No byte is read yet.
@@ -44,7 +45,7 @@ func (r *Reader) NextPart() (*Part, error) {
 	if err := r.r.Finish(); err != nil {
 		return nil, err
 	}
-	r.part = &Part{r: r.r}
+	r.part = &Part{r: r.r, skip: r.skip}
 	if err := r.r.Part(); err != nil {
 		return nil, err
 	}
@@ -60,6 +61,7 @@ type Part struct {
 	client     *ipc.Decoder[Client]
 	ends       *ipc.Decoder[endRow]
 	end        *End
+	skip       []int
 }
 
 // Header returns the header of the part.
@@ -103,7 +105,11 @@ func (p *Part) open(table string, t *ipc.Table, place string) (err error) {
 	}
 	switch table {
 	case tableRequests:
-		p.requests, err = ipc.NewDecoder(Columns[:], t, place)
+		if p.requests, err = ipc.NewDecoder(Columns[:], t, place); err == nil {
+			for _, i := range p.skip {
+				p.requests.Skip(i)
+			}
+		}
 	case tableClient:
 		p.client, err = ipc.NewDecoder(ClientColumns[:], t, place)
 	default:

@@ -105,14 +105,22 @@ func (f *fold) arrange(position []int32) {
 	for x := new(frame); len(order) > 0; order = order[x.n:] {
 		x.pick(&from, order[:min(blockRows, len(order))])
 		x.all()
-		part := x.col(cPart)
-		for i := range x.n {
-			part[i] = int64(position[part[i]])
-			if off := f.parts[part[i]].offset; off != 0 {
-				x.shift(i, off)
-			}
+		if moved {
+			f.move(x, position)
 		}
 		f.rows.append(x)
+	}
+}
+
+// move gives the rows of a frame the numbers of their parts and moves them to the one epoch.
+func (f *fold) move(x *frame, position []int32) {
+	x.same = [recColumns]same{}
+	part := x.col(cPart)
+	for i := range x.n {
+		part[i] = int64(position[part[i]])
+		if off := f.parts[part[i]].offset; off != 0 {
+			x.shift(i, off)
+		}
 	}
 }
 

@@ -79,6 +79,7 @@ type frame struct {
 
 	have   [allColumns]bool
 	same   [recColumns]same
+	steady bool   // some column may have one value; of rows to be packed
 	chain  int    // the next of the instants that are kept as differences
 	latest column // the latest instant before it of each row
 	v      [allColumns]column
@@ -114,7 +115,7 @@ func (x *frame) show(s *store, b int) {
 // pick makes a frame up to blockRows rows, in any order.
 func (x *frame) pick(s *store, rows []int32) {
 	x.s, x.n, x.first, x.block = s, len(rows), 0, nil
-	x.have, x.chain, x.same = [allColumns]bool{}, firstTime, [recColumns]same{}
+	x.have, x.chain = [allColumns]bool{}, firstTime
 	x.picks, x.runs = x.picks[:0], x.runs[:0]
 	for i, r := range rows {
 		x.picks = append(x.picks, pick{r, uint8(i)})
@@ -164,14 +165,7 @@ func (x *frame) unpack(c int) {
 func (x *frame) fill(c int, to *column, timed bool) {
 	x.have[c] = true
 	out := &x.v[c]
-	if x.block == nil {
-		for _, run := range x.runs {
-			x.fillRun(&run.block.columns[c], run.block.data, x.picks[run.from:run.to], out, to, timed)
-		}
-		return
-	}
-	k, n := &x.block.columns[c], x.n
-	if k.width == 0 && (k.nulls || to == nil) { // one value, often that of the block before
+	if k, ok := x.one(c, to); ok { // often that of the block before
 		v := k.base
 		if k.nulls {
 			v = null
@@ -185,6 +179,13 @@ func (x *frame) fill(c int, to *column, timed bool) {
 		return
 	}
 	x.same[c] = same{}
+	if x.block == nil {
+		for _, run := range x.runs {
+			x.fillRun(&run.block.columns[c], run.block.data, x.picks[run.from:run.to], out, to, timed)
+		}
+		return
+	}
+	k, n := &x.block.columns[c], x.n
 	base, step, mask := k.base, int(k.width), masks[k.width]
 	data := x.block.data[k.at:]
 	switch {
@@ -227,6 +228,24 @@ func (x *frame) fill(c int, to *column, timed bool) {
 			}
 		}
 	}
+}
+
+// one returns a column that has the same value in all rows, and whether it is such a one.
+func (x *frame) one(c int, to *column) (*packed, bool) {
+	if x.block != nil {
+		k := &x.block.columns[c]
+		return k, k.width == 0 && (k.nulls || to == nil)
+	}
+	k := &x.runs[0].block.columns[c]
+	if k.width > 0 || !k.nulls && to != nil {
+		return k, false
+	}
+	for _, run := range x.runs[1:] {
+		if o := &run.block.columns[c]; o.width > 0 || o.nulls != k.nulls || !k.nulls && o.base != k.base {
+			return k, false
+		}
+	}
+	return k, true
 }
 
 // fillRun fills the picked rows of one block.
@@ -275,6 +294,9 @@ var masks = [...]uint64{0, 1<<8 - 1, 1<<16 - 1, 1<<24 - 1, 1<<32 - 1, 1<<40 - 1,
 
 // put copies a row into the frame.
 func (x *frame) put(i int, r *rec) {
+	if x.steady {
+		x.same, x.steady = [recColumns]same{}, false
+	}
 	for c, v := range r.ints() {
 		x.v[c][i] = v
 	}

@@ -69,15 +69,19 @@ func (o *order) add(q *run.Request) {
 	if lag := q.DispatchedNS.Minus(q.DueNS); lag.Valid && lag.V < 0 {
 		o.early++
 	}
-	if breach == 0 {
-		return
+	if breach > 0 {
+		o.broken(breach, q.RequestID)
 	}
+}
+
+// broken counts a row that breaks the order by so many ns.
+func (o *order) broken(breach, id int64) {
 	o.rows++
 	if breach > orderSlack {
 		o.over++
 	}
-	if breach > o.most || breach == o.most && q.RequestID < o.worst {
-		o.most, o.worst = breach, q.RequestID
+	if breach > o.most || breach == o.most && id < o.worst {
+		o.most, o.worst = breach, id
 	}
 }
 

@@ -15,20 +15,22 @@ import (
 
 // fold is the state of one Run.
 type fold struct {
-	o                              Options
-	rows                           store
-	text                           texts
-	lastClass, lastModel, lastAddr lastText
-	after                          []int64 // ids of predecessors, of all rows in a row
-	gaps                           []int64 // scratch
-	scratch                        []int64
-	chunks                         spool
-	parts                          []*part
-	clients                        []client
-	order                          order // of stamps, counted while reading
-	latest                         latest
-	inputs                         []summary.Input
-	notes                          []string
+	o       Options
+	rows    store
+	text    texts
+	last    [cAddr + 1 - cSession]lastText // by column
+	letters []byte                         // scratch
+	bulk    bulk
+	after   []int64 // ids of predecessors, of all rows in a row
+	gaps    []int64 // scratch
+	scratch []int64
+	chunks  spool
+	parts   []*part
+	clients []client
+	order   order // of stamps, counted while reading
+	latest  latest
+	inputs  []summary.Input
+	notes   []string
 
 	// Set by settle.
 	ids       ids     // rows by id; from settle on the rows are in the order of (u, id)
@@ -78,7 +80,7 @@ func newFold(o Options) *fold {
 	if o.MaxColumns == 0 {
 		o.MaxColumns = DefaultMaxColumns
 	}
-	f := &fold{o: o, text: texts{at: map[string]int64{}}, sheet: newSheet(), good: null}
+	f := &fold{o: o, text: newTexts(), sheet: newSheet(), good: null}
 	f.chunks.limit = spoolMemory
 	return f
 }
@@ -97,6 +99,9 @@ func (f *fold) readParts(ctx context.Context, in Input, carried []told) (int, er
 	r, err := run.NewReader(in.R, in.Name)
 	if err != nil {
 		return 0, err
+	}
+	if f.o.Row == nil {
+		r.Skip(unread...)
 	}
 	read := 0
 	for {
@@ -172,44 +177,25 @@ func (f *fold) readPart(ctx context.Context, q *part, p *run.Part) error {
 		}
 	}
 	r := new(rec)
-	for n := 0; ; n++ {
-		if n%4096 == 0 && ctx.Err() != nil {
+	for {
+		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		row, err := p.NextRequest()
+		n, err := p.Rows()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			return err
 		}
-		if f.rows.n == 1<<31-1 {
-			return &formats.SyntaxError{Place: place, What: "rows", Got: "more than 2^31", Want: "fewer"}
+		n = min(n, blockRows-f.rows.n%blockRows)
+		if f.takeRows(q, p, n, at) {
+			p.Pass(n)
+			continue
 		}
-		if err := f.take(r, row, place, at); err != nil {
+		if err := f.readRows(q, p, n, at, r); err != nil {
 			return err
 		}
-		if r.whole = !q.header.Streaming; r.whole {
-			r.fluidity = -1
-		}
-		if f.o.Row != nil {
-			if err := f.o.Row(&q.header, row); err != nil {
-				return err
-			}
-		}
-		if r.due == null && q.header.Timing == "asap" {
-			r.scheduled = null // the schedule's times do not say when it would have been sent
-		}
-		if q.told == nil {
-			f.order.add(row)
-		}
-		if len(row.ChunkGapUS) > 0 || len(row.ChunkDelayUS) > 0 || len(row.ChunkTokens) > 0 {
-			r.spooled = true
-			if err := f.chunks.add(int32(f.rows.n), row); err != nil {
-				return err
-			}
-		}
-		f.rows.put(r)
 	}
 	for {
 		c, err := p.NextClient()
@@ -245,6 +231,44 @@ func (f *fold) readPart(ctx context.Context, q *part, p *run.Part) error {
 		return q.told.fit(q)
 	}
 	f.inputs = append(f.inputs, summary.Input{Name: base(place), Kind: kindRun, SHA256: end.SHA256, Bytes: partBytes(end)})
+	return nil
+}
+
+// readRows takes in n rows of a part one by one.
+func (f *fold) readRows(q *part, p *run.Part, n, part int, r *rec) error {
+	for range n {
+		row, err := p.NextRequest()
+		if err != nil {
+			return err
+		}
+		if f.rows.n == 1<<31-1 {
+			return &formats.SyntaxError{Place: q.place, What: "rows", Got: "more than 2^31", Want: "fewer"}
+		}
+		if err := f.take(r, row, q.place, part); err != nil {
+			return err
+		}
+		if r.whole = !q.header.Streaming; r.whole {
+			r.fluidity = -1
+		}
+		if f.o.Row != nil {
+			if err := f.o.Row(&q.header, row); err != nil {
+				return err
+			}
+		}
+		if r.due == null && q.header.Timing == "asap" {
+			r.scheduled = null // the schedule's times do not say when it would have been sent
+		}
+		if q.told == nil {
+			f.order.add(row)
+		}
+		if len(row.ChunkGapUS) > 0 || len(row.ChunkDelayUS) > 0 || len(row.ChunkTokens) > 0 {
+			r.spooled = true
+			if err := f.chunks.add(int32(f.rows.n), row); err != nil {
+				return err
+			}
+		}
+		f.rows.put(r)
+	}
 	return nil
 }
 

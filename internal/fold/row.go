@@ -158,7 +158,7 @@ func (f *fold) take(r *rec, q *run.Request, place string, part int) error {
 		firstChunk: pack(q.FirstChunkTokens), tokens: pack(q.TokenEvents), gapSum: null, gapP99: null, gapMax: null,
 		sent: pack(q.BytesSent), reads: pack(q.Reads), multi: pack(q.MultiEventReads), segments: pack(q.SegmentsIn),
 		retransmits: pack(q.Retransmits), part: int64(part), worker: q.Worker.Or(-1),
-		session: f.text.index(q.Session), class: f.lastClass.index(&f.text, q.Class), model: f.lastModel.index(&f.text, q.Model), addr: f.lastAddr.index(&f.text, q.RemoteAddr),
+		session: f.textOf(cSession, q.Session), class: f.textOf(cClass, q.Class), model: f.textOf(cModel, q.Model), addr: f.textOf(cAddr, q.RemoteAddr),
 		outcome: uint8(outcome), source: uint8(source), reused: int8(q.ConnReused.Or(-1)),
 		local: strings.HasPrefix(q.Error, run.LocalPrefix), early: q.EarlyResponse.Or(0) == 1,
 		after: null, afterN: int64(len(q.After)), fluidity: -1}
@@ -182,6 +182,12 @@ func (f *fold) take(r *rec, q *run.Request, place string, part int) error {
 		r.fluidity = f.o.Fluidity.index(minus(r.first, r.due), either(r.in, r.plannedIn), r.tokens, q)
 	}
 	return nil
+}
+
+// textOf is the number of a text in a column.
+func (f *fold) textOf(c int, text string) int64 {
+	f.letters = append(f.letters[:0], text...)
+	return f.last[c-cSession].index(&f.text, f.letters)
 }
 
 // largest returns the kth largest of some values and the largest. k is a hundredth of them:
@@ -290,36 +296,6 @@ func checkChunks(q *run.Request) *formats.SyntaxError {
 		}
 	}
 	return nil
-}
-
-// texts keeps each text once.
-type texts struct {
-	at  map[string]int64
-	all []string
-}
-
-func (t *texts) index(s string) int64 {
-	i, ok := t.at[s]
-	if !ok {
-		i = int64(len(t.all))
-		t.at[s] = i
-		t.all = append(t.all, s)
-	}
-	return i
-}
-
-// lastText is a text of the row before: most rows have the same.
-type lastText struct {
-	text string
-	at   int64
-	any  bool
-}
-
-func (l *lastText) index(t *texts, s string) int64 {
-	if !l.any || l.text != s {
-		*l = lastText{s, t.index(s), true}
-	}
-	return l.at
 }
 
 // roundDiv returns a·b/c rounded half up for c > 0, saturating: the product is

@@ -131,10 +131,18 @@ func (p *packer) pack(x *frame, n int) *block {
 		p.latest[i] = reference(v)
 	}
 	for c := range recColumns {
+		timed := c >= firstTime && c <= lastTime
+		if s := x.same[c]; s.all && (s.value == null || !timed && nearTo[c] < 0) {
+			b.columns[c] = packed{at: uint32(len(p.data)), nulls: s.value == null}
+			if s.value != null {
+				b.columns[c].base = s.value
+			}
+			continue
+		}
 		d := difference{low: math.MaxInt64, high: math.MinInt64 + 1}
 		v := x.v[c][:n]
 		switch {
-		case c >= firstTime && c <= lastTime:
+		case timed:
 			d.toLatest(v, &p.latest, &p.delta)
 		case nearTo[c] >= 0:
 			d.to(v, x.v[nearTo[c]][:n], &p.delta)

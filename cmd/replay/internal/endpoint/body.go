@@ -32,11 +32,12 @@ type Input struct {
 	History      *History        // what a delta session said before; nil: the prompt is whole
 }
 
-// Bodies builds the request bodies of a run. It is safe for concurrent use.
+// Bodies builds the request bodies of a run. One goroutine uses it.
 type Bodies struct {
-	e     *Endpoint
-	o     Options
-	extra []member
+	e      *Endpoint
+	o      Options
+	extra  []member
+	fields fields // of the body being built
 }
 
 // Bodies returns the builder for bodies with options o. Extra must be an object, and
@@ -75,12 +76,13 @@ func (b *Bodies) merge(extra json.RawMessage, place string) ([]member, error) {
 // sent as it is, but for the extras. The error of a body that cannot be built is a
 // SyntaxError; dst is then returned unchanged.
 func (b *Bodies) Build(dst []byte, in *Input) (body []byte, stream bool, err error) {
-	var f fields
+	f := &b.fields
+	defer f.reset()
 	stream = b.o.Stream
 	if in.Body != nil {
-		stream, err = b.literal(&f, in)
+		stream, err = b.literal(f, in)
 	} else {
-		err = b.synthesised(&f, in)
+		err = b.synthesised(f, in)
 	}
 	if err != nil {
 		return dst, false, err
@@ -174,31 +176,46 @@ func (b *Bodies) model(f *fields, in *Input) error {
 	if model == "" {
 		return &formats.SyntaxError{Place: "endpoint " + b.e.Name, What: "model", Want: "a name", Help: "name it with --model"}
 	}
-	f.set("model", append(quote([]byte{'"'}, []byte(model)), '"'))
+	at := len(f.small)
+	f.small = append(quote(append(f.small, '"'), []byte(model)), '"')
+	f.set("model", f.small[at:])
 	return nil
 }
 
 // lengths sets what follows the prompt.
 func (b *Bodies) lengths(f *fields, in *Input) {
-	limit := strconv.AppendInt(nil, max(1, in.OutputTokens.V), 10)
+	at := len(f.small)
+	f.small = strconv.AppendInt(f.small, max(1, in.OutputTokens.V), 10)
+	limit := f.small[at:]
 	if in.OutputTokens.Valid {
 		f.set("max_tokens", limit)
 	}
-	f.set("stream", strconv.AppendBool(nil, b.o.Stream))
+	if b.o.Stream {
+		f.set("stream", jsonTrue)
+	} else {
+		f.set("stream", jsonFalse)
+	}
 	switch {
 	case b.o.Stream && b.o.UsageEveryChunk:
-		f.set("stream_options", []byte(`{"include_usage":true,"continuous_usage_stats":true}`))
+		f.set("stream_options", usageOfChunks)
 	case b.o.Stream:
-		f.set("stream_options", []byte(`{"include_usage":true}`))
+		f.set("stream_options", usageAtEnd)
 	}
 	if b.o.IgnoreEOS {
-		f.set("ignore_eos", []byte("true"))
+		f.set("ignore_eos", jsonTrue)
 	}
 	if b.o.MinTokens && in.OutputTokens.Valid {
 		f.set("min_tokens", limit)
 	}
 	f.pin = b.o.IgnoreEOS || b.o.MinTokens
 }
+
+// Values that are the same in many bodies.
+var (
+	jsonTrue, jsonFalse = []byte("true"), []byte("false")
+	usageAtEnd          = []byte(`{"include_usage":true}`)
+	usageOfChunks       = []byte(`{"include_usage":true,"continuous_usage_stats":true}`)
+)
 
 // A member is one key of an object and the text of its value.
 type member struct {
@@ -232,8 +249,15 @@ func clip(s string) string {
 // fields is a body in the making: keys in order, each value in parts that are copied
 // once, into the body.
 type fields struct {
-	list []fieldParts
-	pin  bool // the keys of the length are those of the run
+	list  []fieldParts
+	pin   bool   // the keys of the length are those of the run
+	small []byte // of values that are made here
+}
+
+// reset empties f, which keeps its memory.
+func (f *fields) reset() {
+	clear(f.list)
+	f.list, f.small, f.pin = f.list[:0], f.small[:0], false
 }
 
 // pinned returns the value of key that an extra may not change, "" when it may.
@@ -241,7 +265,7 @@ func (f *fields) pinned(key string) string {
 	if !f.pin || key != "max_tokens" && key != "min_tokens" && key != "ignore_eos" {
 		return ""
 	}
-	i := slices.IndexFunc(f.list, func(g fieldParts) bool { return g.key == key })
+	i := f.index(key)
 	if i < 0 {
 		return ""
 	}
@@ -253,12 +277,22 @@ type fieldParts struct {
 	parts [5][]byte
 }
 
+// index is where key stands, −1 for nowhere.
+func (f *fields) index(key string) int {
+	for i := range f.list {
+		if f.list[i].key == key {
+			return i
+		}
+	}
+	return -1
+}
+
 // set gives key its value, in the place of an earlier one.
 func (f *fields) set(key string, parts ...[]byte) {
 	var v fieldParts
 	v.key = key
 	copy(v.parts[:], parts)
-	if i := slices.IndexFunc(f.list, func(g fieldParts) bool { return g.key == key }); i >= 0 {
+	if i := f.index(key); i >= 0 {
 		f.list[i] = v
 		return
 	}
@@ -267,14 +301,16 @@ func (f *fields) set(key string, parts ...[]byte) {
 
 func (f *fields) append(dst []byte) []byte {
 	n := 2
-	for _, v := range f.list {
+	for i := range f.list {
+		v := &f.list[i]
 		n += len(v.key) + 4
 		for _, p := range v.parts {
 			n += len(p)
 		}
 	}
 	dst = append(slices.Grow(dst, n), '{')
-	for i, v := range f.list {
+	for i := range f.list {
+		v := &f.list[i]
 		if i > 0 {
 			dst = append(dst, ',')
 		}

@@ -305,3 +305,24 @@ func BenchmarkBodies(b *testing.B) {
 	}
 	b.SetBytes(int64(len(buf)))
 }
+
+// A body is built for each request: nothing but the body may take memory.
+func TestBodiesTakeNoMemory(t *testing.T) {
+	for _, name := range Names() {
+		e := lookup(t, name)
+		bodies, err := e.Bodies(Options{Model: "m", Stream: true, IgnoreEOS: true, MinTokens: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := &Input{Kind: prompt.Text, Prompt: []byte("a few words"), OutputTokens: formats.Some(400)}
+		buf := make([]byte, 0, 1<<10)
+		allocs := testing.AllocsPerRun(100, func() {
+			if buf, _, err = bodies.Build(buf[:0], in); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if allocs != 0 {
+			t.Errorf("%s: %v allocations a body, want none", name, allocs)
+		}
+	}
+}

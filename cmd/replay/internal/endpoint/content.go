@@ -34,19 +34,29 @@ func (h *History) Answered(reply []byte) error {
 	return nil
 }
 
+// What stands around the texts of messages, in lists that hold no more.
+var (
+	openUser     = []byte(`[{"role":"user","content":"`)
+	closeUser    = []byte(`"}]`)
+	openSystem   = []byte(`[{"role":"system","content":"`)
+	systemToUser = []byte(`"},{"role":"user","content":"`)
+
+	openList, closeList, quoteMark = []byte("["), []byte("]"), []byte(`"`)
+)
+
 // userMessage puts a prompt into the one user message of a chat body, what begins it and
 // belongs to the system into a message before that. The space between the two is no text of
 // either: a word is one token at the start of a text as well.
 func userMessage(f *fields, in *Input, _ prompt.Kind, text []byte) error {
-	const before, after = `{"role":"user","content":"`, `"}`
 	if n := in.System; n > 0 && in.History == nil {
-		f.set("messages", []byte(`[{"role":"system","content":"`), text[:n], []byte(`"},`+before), bytes.TrimPrefix(text[n:], []byte(" ")), []byte(after+"]"))
+		f.set("messages", openSystem, text[:n], systemToUser, bytes.TrimPrefix(text[n:], []byte(" ")), closeUser)
 		return nil
 	}
 	if in.History == nil {
-		f.set("messages", []byte("["+before), text, []byte(after+"]"))
+		f.set("messages", openUser, text, closeUser)
 		return nil
 	}
+	const before, after = `{"role":"user","content":"`, `"}`
 	turn := make([]byte, 0, len(before)+len(text)+len(after))
 	turn = append(append(append(turn, before...), text...), after...)
 	return threadMessages(f, in.History, turn)
@@ -87,7 +97,7 @@ func threadMessages(f *fields, h *History, turn []byte) error {
 		h.turn = append(h.turn, ',')
 	}
 	h.turn = append(h.turn, turn...)
-	f.set("messages", []byte("["), h.sent, h.turn, []byte("]"))
+	f.set("messages", openList, h.sent, h.turn, closeList)
 	return nil
 }
 
@@ -98,11 +108,11 @@ func promptField(f *fields, in *Input, kind prompt.Kind, text []byte) error {
 			return &formats.SyntaxError{Place: "endpoint completions", What: "history", Got: "token ids", Want: "text",
 				Help: "a delta session answers with text; use --prompt text"}
 		}
-		f.set("prompt", []byte("["), text, []byte("]"))
+		f.set("prompt", openList, text, closeList)
 		return nil
 	}
 	if in.History == nil {
-		f.set("prompt", []byte(`"`), text, []byte(`"`))
+		f.set("prompt", quoteMark, text, quoteMark)
 		return nil
 	}
 	h := in.History
@@ -112,7 +122,7 @@ func promptField(f *fields, in *Input, kind prompt.Kind, text []byte) error {
 		h.turn = append(h.turn, ' ')
 	}
 	h.turn = append(h.turn, text...)
-	f.set("prompt", []byte(`"`), h.sent, h.turn, []byte(`"`))
+	f.set("prompt", quoteMark, h.sent, h.turn, quoteMark)
 	return nil
 }
 

@@ -61,7 +61,7 @@ var idle = func() *scenario {
 			if err != nil {
 				return nil, err
 			}
-			return r.open(), nil
+			return r.open(n), nil
 		}}},
 		rows: []row{
 			{text: "streams open at once", program: epoll, figure: "open_streams", scale: 1, limit: n, atLeast: true},
@@ -96,7 +96,7 @@ var scale = func() *scenario {
 			if err != nil {
 				return nil, err
 			}
-			return r.open(), nil
+			return r.open(n), nil
 		}}},
 		rows: []row{
 			{text: "streams open at once", program: epoll, figure: "open_streams", scale: 1, limit: n, atLeast: true},

@@ -139,9 +139,10 @@ func (r *ran) late(class string) figures {
 	return figures{"late_p50_us": at(500_000), "late_p99_us": at(990_000), "requests": float64(len(x))}
 }
 
-// open returns the most requests in flight over all workers at one second, and what memory
-// they took beyond that of the first second, when none had been sent.
-func (r *ran) open() figures {
+// open returns the most requests in flight over all workers at one second, and what memory n
+// of them take beyond that of the first second, when none had been sent: at the second in
+// which the fewest others come and go beside them.
+func (r *ran) open(n int64) figures {
 	type moment struct{ inFlight, rss, workers int64 }
 	at := map[int64]*moment{}
 	var none int64
@@ -157,12 +158,15 @@ func (r *ran) open() figures {
 			none += c.RSSBytes.V
 		}
 	}
-	var most moment
+	var most, idle moment // idle: all n are open and the fewest others, which come and go
 	for _, m := range at {
 		if m.inFlight > most.inFlight || m.inFlight == most.inFlight && m.rss > most.rss {
 			most = *m
 		}
+		if m.inFlight >= n && (idle.inFlight == 0 || m.inFlight < idle.inFlight || m.inFlight == idle.inFlight && m.rss > idle.rss) {
+			idle = *m
+		}
 	}
 	return figures{"open_streams": float64(most.inFlight), "rss_bytes": float64(most.rss),
-		"bytes_per_stream": float64(most.rss-none) / float64(most.inFlight)}
+		"bytes_per_stream": float64(idle.rss-none) / float64(max(idle.inFlight, 1))}
 }

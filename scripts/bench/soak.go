@@ -34,7 +34,7 @@ var silent = func() *scenario {
 					survived++
 				}
 			}
-			return figures{"survived": survived, "open_streams": r.open()["open_streams"]}, nil
+			return figures{"survived": survived, "open_streams": r.open(n)["open_streams"]}, nil
 		}}},
 		rows: []row{
 			{text: "streams open at once", program: epoll, figure: "open_streams", scale: 1, limit: n, atLeast: true},

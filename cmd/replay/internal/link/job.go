@@ -3,6 +3,7 @@ package link
 import (
 	"encoding/binary"
 	"errors"
+	"sync"
 
 	"hydrant/formats"
 	"hydrant/formats/schedule"
@@ -15,6 +16,15 @@ type Job struct {
 	Block    *schedule.Block  // block size of the part of the schedule the line is from
 	Expected formats.Int      // expected_cached_tokens
 	Pass     int64            // over the schedule, from 0
+}
+
+// unused are jobs to be used again: one comes and goes with each request.
+var unused = sync.Pool{New: func() any { return new(Job) }}
+
+// Release says that nobody has j any more. What it points to is not used again.
+func (j *Job) Release() {
+	*j = Job{}
+	unused.Put(j)
 }
 
 // errJob reports a payload that AppendJob did not write.
@@ -65,7 +75,7 @@ func AppendJob(b []byte, j *Job) []byte {
 // DecodeJob reads what AppendJob wrote. The job keeps no part of b.
 func DecodeJob(b []byte) (*Job, error) {
 	d := decoder{b: b}
-	j := new(Job)
+	j := unused.Get().(*Job)
 	r := &j.Request
 	r.ID = d.varint()
 	r.AtNS = d.null()

@@ -57,7 +57,7 @@ func try(ctx context.Context, o Options, base, model string, listed []string, f 
 			return row, err
 		}
 		row.RequestID = id
-		wire.Do(ctx, engine, clk, &wire.Prepared{ID: id, URL: base + e.Path, Header: o.Header, Body: body, Endpoint: e, Stream: stream}, &row)
+		wire.Do(ctx, engine, clk, &wire.Prepared{Kind: &wire.Kind{URL: base + e.Path, Header: o.Header, Endpoint: e, Stream: stream}, ID: id, Body: body}, &row)
 		if ctx.Err() != nil {
 			return row, context.Cause(ctx)
 		}

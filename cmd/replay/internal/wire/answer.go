@@ -24,8 +24,7 @@ func (a *attempt) answer(ctx context.Context, resp *http.Response) (outcome, tex
 	if enc := resp.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
 		return run.Malformed, "content-encoding: got " + enc + ", want identity"
 	}
-	var ev endpoint.Event
-	s := a.listen(&ev)
+	s := a.listen()
 	err := a.read(resp.Body, func(b []byte) error {
 		fault := s.take(b, a.arrived())
 		if s.done && !a.drains {
@@ -34,19 +33,15 @@ func (a *attempt) answer(ctx context.Context, resp *http.Response) (outcome, tex
 		}
 		return fault
 	})
-	var l *limit
-	if errors.As(err, &l) {
-		a.cancel(l) // the plan cuts the answer
-	}
 	outcome, text = s.outcome(causeOf(ctx), a.faulty(err))
 	s.fill(a.row)
 	return outcome, text
 }
 
 // listen begins to read the events of an answer.
-func (a *attempt) listen(ev *endpoint.Event) *stream {
+func (a *attempt) listen() *stream {
 	a.stream = &stream{}
-	a.stream.init(a.p, a.e.o.Clock, a.e.counters, a.e.drag, a.e.o.LineCap, ev)
+	a.stream.init(a.p, &desk{clk: a.e.o.Clock, counters: a.e.counters, drag: a.e.drag, lineCap: a.e.o.LineCap})
 	return a.stream
 }
 
@@ -64,8 +59,7 @@ func (a *attempt) arrived() arrival {
 func (a *attempt) faulty(err error) error {
 	if c := a.own(); c != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !c.ended.Load() {
 		var long *TooLongError
-		var l *limit
-		if !errors.As(err, &long) && !errors.As(err, &l) {
+		if !errors.As(err, &long) {
 			return &brokenError{err}
 		}
 	}

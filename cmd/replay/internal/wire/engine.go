@@ -74,23 +74,25 @@ func (f alone) Row() *run.Request  { return f.row }
 func (f alone) Ended(*run.Request) { close(f.done) }
 func (f alone) Written()           {}
 
-// Prepared is one request, ready to be sent: nothing is built on the dispatch path.
-type Prepared struct {
-	ID       int64              // sent as header x-request-id
+// A Kind is what many requests have in common. It is not changed once it is in use.
+type Kind struct {
 	URL      string             // with the endpoint's path
-	Header   http.Header        // sent as given besides the engine's own; may be shared, never changed
-	Body     []byte             // not changed, not kept after the end or Flight.Written
+	Header   http.Header        // sent as given besides the engine's own
 	Endpoint *endpoint.Endpoint // reads the events
 	Stream   bool               // whether the body asks for a stream
 	Chunks   bool               // whether to keep the chunk lists
 
-	CancelAfter  time.Duration // cut the answer this long after dispatch, as planned; 0: never
-	CancelTokens int64         // cut the answer at this token event, as planned; 0: never
-
-	KeepReply bool   // whether to collect the answer's text
-	Reply     []byte // out: the answer's text, reasoning left out; valid until p is used again
-
 	stall func(event int64) // for tests: called in the middle of reading, at each token event from 1
+}
+
+// Prepared is one request, ready to be sent: nothing is built on the dispatch path.
+type Prepared struct {
+	*Kind
+	ID          int64         // sent as header x-request-id
+	Body        []byte        // not changed, not kept after the end or Flight.Written
+	CancelAfter time.Duration // cut the answer this long after dispatch, as planned; 0: never
+	KeepReply   bool          // whether to collect the answer's text
+	Reply       []byte        // out: the answer's text, reasoning left out; valid until p is used again
 }
 
 // Options of an engine. Timeouts are limits with their own outcome each; 0 means none.

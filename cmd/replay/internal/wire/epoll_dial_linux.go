@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
-	"reflect"
 	"slices"
 	"strconv"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -28,25 +27,15 @@ const (
 	maxPrefixes = 1024
 )
 
-// targetKey names what requests of one kind have in common. Headers are compared as the
-// map they are: it is shared and never changed.
-type targetKey struct {
-	url    string
-	header uintptr
-	stream bool
-}
-
-// A prefix is where such requests go, and what their heads begin with.
+// A prefix is where requests of a kind go, and what their heads begin with.
 type prefix struct {
-	place  *place
-	head   []byte
-	header http.Header // keeps the map, and so the key, alive
+	place *place
+	head  []byte
 }
 
 // prefix finds or makes the prefix of a request.
 func (l *loop) prefix(p *Prepared) (*prefix, error) {
-	key := targetKey{p.URL, reflect.ValueOf(p.Header).Pointer(), p.Stream}
-	if f := l.targets[key]; f != nil {
+	if f := l.prefixes[p.Kind]; f != nil {
 		return f, nil
 	}
 	t, err := targetOf(p.URL)
@@ -68,11 +57,11 @@ func (l *loop) prefix(p *Prepared) (*prefix, error) {
 	if err := h.WriteSubset(&b, own); err != nil {
 		return nil, &unusableError{err}
 	}
-	if len(l.targets) >= maxPrefixes {
-		clear(l.targets)
+	if len(l.prefixes) >= maxPrefixes {
+		clear(l.prefixes)
 	}
-	f := &prefix{place: pl, head: b.Bytes(), header: p.Header}
-	l.targets[key] = f
+	f := &prefix{place: pl, head: b.Bytes()}
+	l.prefixes[p.Kind] = f
 	return f, nil
 }
 
@@ -234,7 +223,7 @@ func (l *loop) advance() {
 // dial connects to the next address, or ends x when none is left to try.
 func (l *loop) dial(x *exchange) {
 	p := x.prefix.place
-	for x.tried < len(p.all) {
+	for int(x.tried) < len(p.all) {
 		to := p.all[p.turn%len(p.all)]
 		p.turn++
 		x.tried++
@@ -248,17 +237,17 @@ func (l *loop) dial(x *exchange) {
 		l.dialing++
 		return // an edge will come, also of a connection that is there at once
 	}
-	if x.failing().dial == nil {
-		x.failure.dial = errors.New("no address")
+	if x.rarely().dial == nil {
+		x.rare.dial = errors.New("no address")
 	}
-	l.end(x, nil, x.failure.dial)
+	l.end(x, nil, x.rare.dial)
 }
 
 // refused notes why an address cannot be had. The first reason is told.
 func (l *loop) refused(x *exchange, to *address, err error) {
-	if x.failing().dial == nil {
+	if x.rarely().dial == nil {
 		network := x.prefix.place.network()
-		x.failure.dial = &net.OpError{Op: "dial", Net: network, Addr: named{network, to.text}, Err: err}
+		x.rare.dial = &net.OpError{Op: "dial", Net: network, Addr: named{network, to.text}, Err: err}
 	}
 }
 
@@ -316,7 +305,7 @@ func (l *loop) dialled(s *socket) bool {
 		err = unix.Errno(code)
 	}
 	if err == nil {
-		if _, e := unix.Getpeername(s.fd); e == unix.ENOTCONN {
+		if !connected(s.fd) {
 			return false // not yet
 		}
 	}
@@ -332,13 +321,20 @@ func (l *loop) dialled(s *socket) bool {
 	}
 	s.id = l.nextID
 	l.nextID++
-	s.remote = s.to.text
 	x.connected = l.o.Clock.Now()
 	l.counters.Opened.Add(1)
 	h := s.handle
 	l.assign(x, s, false)
 	l.advance()
 	return l.socket(h) == s
+}
+
+// connected asks the kernel for the peer of a socket, without taking memory for its name.
+func connected(fd int) bool {
+	var name unix.RawSockaddrAny
+	size := uint32(unix.SizeofSockaddrAny)
+	_, _, errno := unix.RawSyscall(unix.SYS_GETPEERNAME, uintptr(fd), uintptr(unsafe.Pointer(&name)), uintptr(unsafe.Pointer(&size)))
+	return errno != unix.ENOTCONN
 }
 
 // resolve asks for the addresses of a place when they are not known, or old. The old ones

@@ -17,47 +17,68 @@ import (
 type exchange struct {
 	p      *Prepared
 	f      Flight
-	group  *group
 	prefix *prefix
 	s      *socket // nil before there is one, ready or being dialled
 
-	key    int64 // of the heap of timers
-	heapAt int   // −1: not in it
+	group   *group
+	key     int64 // of the heap of timers
+	heapAt  int32 // −1: not in it
+	groupAt int32 // its place in the group
 
-	phaseAt, totalAt, cutAt int64 // when the limits of the phase, of the whole and of the plan are reached; 0: never
-	phase                   error // the cause when phaseAt is reached
+	phaseAt, totalAt, cutAt int64  // when the limits of the phase, of the whole and of the plan are reached; 0: never
+	phase                   *limit // the cause when phaseAt is reached
 
-	dispatched, asked, ready                 int64
-	dns, connected                           int64
-	began, wrote, headers                    int64 // began: the newest write
-	firstArrival, firstByte, firstByteKernel int64 // firstArrival: of the answer, by the kernel where it says
+	dispatched, asked, ready   int64
+	dns, connected             int64
+	began, wrote, headers      int64 // began: the newest write
+	firstByte, firstByteKernel int64
+	sent                       int   // bytes of the body that the kernel took
+	rare                       *rare // nil: nothing of it
+	answer                     response
+	stream                     stream
 
-	head    []byte // of the request, what did not fit into the socket
-	sent    int    // bytes of the body that the kernel took
-	answer  response
-	stream  stream
-	failure *failure // nil while there is none
-
-	tried   int  // addresses tried
-	waits   bool // for a name or its turn to connect
-	reused  bool
-	written bool
-	early   bool
-	listens bool // the stream has begun
-	refused bool // the answer is not 2xx
+	tried    int16 // addresses tried
+	waits    bool  // for a name or its turn to connect
+	reused   bool
+	written  bool
+	answered bool // the first byte of the answer has come
+	early    bool
+	listens  bool // the stream has begun
 }
 
-// failure is what an exchange that fails keeps of why.
-type failure struct {
-	dial error  // of the first address tried
+// refused says that the answer is not 2xx.
+func (x *exchange) refused() bool {
+	return x.headers != 0 && (x.answer.status < 200 || x.answer.status > 299)
+}
+
+// rare is what most exchanges never have.
+type rare struct {
+	head []byte // of the request, what did not fit into the socket
+	dial error  // why the first address tried refused
 	body []byte // of an answer that is not 2xx
 }
 
-func (x *exchange) failing() *failure {
-	if x.failure == nil {
-		x.failure = new(failure)
+func (x *exchange) rarely() *rare {
+	if x.rare == nil {
+		x.rare = new(rare)
 	}
-	return x.failure
+	return x.rare
+}
+
+// unsent returns what is left of the request's head.
+func (x *exchange) unsent() []byte {
+	if x.rare == nil {
+		return nil
+	}
+	return x.rare.head
+}
+
+// hold keeps what is left of the head for the next turn.
+func (x *exchange) hold(head []byte) {
+	if len(head) > 0 || x.rare != nil {
+		r := x.rarely()
+		r.head = append(r.head[:0], head...)
+	}
 }
 
 // exchange returns an empty exchange.
@@ -67,31 +88,30 @@ func (l *loop) exchange() *exchange {
 		l.pool = l.pool[:n-1]
 		return x
 	}
-	x := &exchange{heapAt: -1}
-	x.stream.onEvent = x.stream.takeEvent
-	return x
+	return &exchange{heapAt: -1}
 }
 
 // keptBuffer bounds the buffers that an exchange keeps for the next request.
 const keptBuffer = 1 << 10
 
+// small returns b empty where it may be kept.
+func small(b []byte) []byte {
+	if cap(b) > keptBuffer {
+		return nil
+	}
+	return b[:0]
+}
+
 // release lets an exchange be used again.
 func (l *loop) release(x *exchange) {
-	part, line, data, onEvent := x.answer.part, x.stream.sse.line, x.stream.sse.data, x.stream.onEvent
-	head := x.head
-	*x = exchange{heapAt: -1}
-	small := func(b []byte) []byte {
-		if cap(b) > keptBuffer {
-			return nil
-		}
-		return b[:0]
-	}
-	x.head, x.answer.part, x.stream.sse.line, x.stream.sse.data, x.stream.onEvent = small(head), small(part), small(line), small(data), onEvent
+	x.answer.reset()
+	x.stream.reset()
+	*x = exchange{heapAt: -1, answer: x.answer, stream: x.stream}
 	l.pool = append(l.pool, x)
 }
 
 // arm limits the phase that begins at now to d ns; 0 is no limit.
-func (l *loop) arm(x *exchange, d int64, cause error, now int64) {
+func (l *loop) arm(x *exchange, d int64, cause *limit, now int64) {
 	x.phaseAt, x.phase = 0, cause
 	if d > 0 {
 		x.phaseAt = now + d
@@ -101,8 +121,9 @@ func (l *loop) arm(x *exchange, d int64, cause error, now int64) {
 	}
 }
 
-// deadline returns the first limit, 0 without any, and the cause it ends the request for.
-func (x *exchange) deadline() (at int64, cause error) {
+// deadline returns the first limit, 0 without any, and the cause it ends the request for;
+// nil is that of the whole.
+func (x *exchange) deadline() (at int64, cause *limit) {
 	at, cause = x.phaseAt, x.phase
 	if x.totalAt != 0 && (at == 0 || x.totalAt < at) {
 		at, cause = x.totalAt, nil
@@ -136,39 +157,47 @@ type group struct {
 	l     *loop
 	ctx   context.Context
 	stop  func() bool
-	all   map[*exchange]struct{}
+	all   []*exchange
 	ended bool
+}
+
+// add puts x into the group.
+func (g *group) add(x *exchange) {
+	x.group, x.groupAt = g, int32(len(g.all))
+	g.all = append(g.all, x)
 }
 
 // join puts x into the group of its context. There are few: a run has one.
 func (l *loop) join(x *exchange, ctx context.Context) {
 	for _, g := range l.groups {
 		if g.ctx == ctx && !g.ended {
-			x.group = g
-			g.all[x] = struct{}{}
+			g.add(x)
 			return
 		}
 	}
-	g := &group{l: l, ctx: ctx, all: map[*exchange]struct{}{x: {}}}
+	g := &group{l: l, ctx: ctx}
 	g.stop = context.AfterFunc(ctx, func() { l.post(func() { g.end(context.Cause(ctx)) }) })
 	l.groups = append(l.groups, g)
-	x.group = g
+	g.add(x)
 }
 
 // end ends all requests of the group.
 func (g *group) end(cause error) {
 	g.ended = true
-	for x := range g.all {
-		g.l.end(x, cause, nil)
+	for len(g.all) > 0 {
+		g.l.end(g.all[len(g.all)-1], cause, nil)
 	}
 	g.l.leaveGroup(g)
 }
 
 // leave takes x out of its group. The last group is kept for the next request.
 func (l *loop) leave(x *exchange) {
-	g := x.group
-	delete(g.all, x)
-	if len(g.all) == 0 && len(l.groups) > 1 && !g.ended {
+	g, last := x.group, len(x.group.all)-1
+	g.all[x.groupAt] = g.all[last]
+	g.all[x.groupAt].groupAt = x.groupAt
+	g.all[last] = nil
+	g.all = g.all[:last]
+	if last == 0 && len(l.groups) > 1 && !g.ended {
 		l.leaveGroup(g)
 	}
 }
@@ -192,15 +221,16 @@ func (l *loop) assign(x *exchange, s *socket, reused bool) {
 // took takes bytes that were read from the connection of x at the offset at, and arrived
 // at kernel.
 func (l *loop) took(x *exchange, p []byte, at, kernel int64) {
-	if x.firstArrival == 0 {
-		x.firstArrival = at
+	if !x.answered {
+		x.answered = true
+		first := at // as the kernel says where it does
 		if kernel != unstamped {
-			x.firstArrival = kernel
+			first = kernel
 		}
-		x.early = !x.written || x.firstArrival < x.began
+		x.early = !x.written || first < x.began
 		// the answer may be there before the writing system call returns
-		if !x.early && x.wrote > x.firstArrival {
-			x.wrote = x.firstArrival
+		if !x.early && x.wrote > first {
+			x.wrote = first
 		}
 	}
 	for len(p) > 0 {
@@ -231,14 +261,13 @@ func (l *loop) took(x *exchange, p []byte, at, kernel int64) {
 func (l *loop) headed(x *exchange, at int64) bool {
 	x.headers = at
 	switch r := &x.answer; {
-	case r.status < 200 || r.status > 299:
-		x.refused = true
-	case r.encoding != "":
-		l.end(x, nil, &encodedError{r.encoding})
+	case x.refused():
+	case r.encoding() != "":
+		l.end(x, nil, &encodedError{r.encoding()})
 		return false
 	default:
 		x.listens = true
-		x.stream.init(x.p, l.o.Clock, l.counters, l.drag, l.o.LineCap, &l.ev)
+		x.stream.init(x.p, &l.desk)
 	}
 	return true
 }
@@ -263,10 +292,10 @@ func (l *loop) body(x *exchange, p []byte, at, kernel int64) bool {
 	case idle > 0 && x.phase != errDrained:
 		x.phaseAt = at + idle
 	}
-	if x.refused {
-		f := x.failing()
-		f.body = append(f.body, p[:min(len(p), maxErrorBody-len(f.body))]...)
-		if len(f.body) == maxErrorBody {
+	if x.refused() {
+		r := x.rarely()
+		r.body = append(r.body, p[:min(len(p), maxErrorBody-len(r.body))]...)
+		if len(r.body) == maxErrorBody {
 			l.end(x, nil, io.EOF)
 			return false
 		}
@@ -275,9 +304,6 @@ func (l *loop) body(x *exchange, p []byte, at, kernel int64) bool {
 	s := &x.stream
 	err := s.take(p, arrival{read: x.s.t.reads, kernelNS: kernel, stamped: kernel != unstamped})
 	switch {
-	case err == errPlanned:
-		l.end(x, err, nil)
-		return false
 	case err != nil:
 		l.end(x, nil, err)
 		return false
@@ -292,11 +318,11 @@ func (l *loop) body(x *exchange, p []byte, at, kernel int64) bool {
 func (l *loop) outcome(x *exchange, cause, err error) (outcome, text string) {
 	var encoded *encodedError
 	switch {
-	case x.refused:
-		if x.failure == nil || len(x.failure.body) == 0 {
-			return run.HTTPError, x.answer.reason
+	case x.refused():
+		if x.rare == nil || len(x.rare.body) == 0 {
+			return run.HTTPError, x.answer.reason()
 		}
-		return run.HTTPError, endpoint.ErrorText(x.failure.body)
+		return run.HTTPError, endpoint.ErrorText(x.rare.body)
 	case x.listens:
 		return x.stream.outcome(cause, err)
 	case errors.As(err, &encoded):
@@ -370,7 +396,7 @@ func (l *loop) fill(x *exchange, row *run.Request) {
 		row.ConnReused = formats.Some(1)
 	}
 	row.ConnID = formats.Some(s.id)
-	row.RemoteAddr = s.remote
+	row.RemoteAddr = s.to.text
 	if x.written {
 		row.WriteDoneNS = stamp(x.wrote)
 	}

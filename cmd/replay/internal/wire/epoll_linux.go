@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"hydrant/cmd/replay/internal/clock"
-	"hydrant/cmd/replay/internal/endpoint"
 	"hydrant/cmd/replay/internal/kernel"
 	"hydrant/cmd/replay/internal/pace"
 )
@@ -64,9 +63,9 @@ type loop struct {
 	iov  [2]unix.Iovec
 	msg  unix.Msghdr
 	oob  [kernel.OOBSize]byte
-	ev   endpoint.Event // scratch of one event
+	desk desk // of the streams
 
-	targets   map[targetKey]*prefix
+	prefixes  map[*Kind]*prefix
 	places    map[string]*place
 	dialing   int         // connects in progress
 	queue     []*exchange // wait to connect
@@ -101,10 +100,11 @@ type handle struct {
 // Options.TLS, HTTP2 and Proxy mean nothing to it.
 func NewEpoll(o Options) (Engine, error) {
 	l := &loop{o: o, limits: limitsOf(&o), counters: o.Counters, drag: newDrag(&o), base: clock.Monotonic() - o.Clock.Now(), stamps: kernel.NewConverter(o.Clock),
-		in: make([]byte, loopRead), targets: map[targetKey]*prefix{}, places: map[string]*place{}, ports: LocalPorts()}
+		in: make([]byte, loopRead), prefixes: map[*Kind]*prefix{}, places: map[string]*place{}, ports: LocalPorts()}
 	if l.counters == nil {
 		l.counters = new(Counters)
 	}
+	l.desk = desk{clk: o.Clock, counters: l.counters, drag: l.drag, lineCap: o.LineCap}
 	l.drag.enter(arrival{}) // and never leaves: the loop says when it was idle
 	l.poll.keepP = o.KeepP
 	if err := l.poll.open(); err != nil {

@@ -15,12 +15,11 @@ import (
 // A socket is a connection of the loop, being dialled, in use or kept.
 type socket struct {
 	handle
-	fd     int
-	place  *place
-	to     *address
-	remote string
-	id     int64
-	x      *exchange // nil: kept
+	fd    int
+	place *place
+	to    *address
+	id    int64
+	x     *exchange // nil: kept
 
 	t       counts
 	atBegin traffic
@@ -145,7 +144,7 @@ func (l *loop) over(s *socket, err error) {
 // system call.
 func (l *loop) write(x *exchange, first bool) {
 	s := x.s
-	head := x.head
+	head := x.unsent()
 	if first {
 		head = l.request(x)
 	}
@@ -160,7 +159,7 @@ func (l *loop) write(x *exchange, first bool) {
 		case unix.EINTR:
 			continue
 		case unix.EAGAIN:
-			x.head = append(x.head[:0], head...)
+			x.hold(head)
 			return // an edge will come
 		default:
 			if first && x.reused && turn == 0 {
@@ -180,12 +179,13 @@ func (l *loop) write(x *exchange, first bool) {
 		head = head[k:]
 		x.sent += n - k
 		if len(head) == 0 && x.sent == len(x.p.Body) {
-			x.head, x.written = x.head[:0], true
+			x.hold(nil)
+			x.written = true
 			x.f.Written()
 			return
 		}
 	}
-	x.head = append(x.head[:0], head...)
+	x.hold(head)
 	l.later(s, unix.EPOLLOUT)
 }
 

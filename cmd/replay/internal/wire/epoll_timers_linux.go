@@ -19,24 +19,24 @@ func (t *timers) next() int64 {
 func (t *timers) put(x *exchange, at int64) {
 	switch {
 	case x.heapAt < 0:
-		x.key, x.heapAt = at, len(t.heap)
+		x.key, x.heapAt = at, int32(len(t.heap))
 		t.heap = append(t.heap, x)
-		t.up(x.heapAt)
+		t.up(int(x.heapAt))
 	case at < x.key:
 		x.key = at
-		t.up(x.heapAt)
+		t.up(int(x.heapAt))
 	}
 }
 
 // move puts x, the first, off to instant at.
 func (t *timers) move(x *exchange, at int64) {
 	x.key = at
-	t.down(x.heapAt)
+	t.down(int(x.heapAt))
 }
 
 // remove forgets x.
 func (t *timers) remove(x *exchange) {
-	i := x.heapAt
+	i := int(x.heapAt)
 	if i < 0 {
 		return
 	}
@@ -53,7 +53,7 @@ func (t *timers) remove(x *exchange) {
 
 func (t *timers) swap(i, j int) {
 	t.heap[i], t.heap[j] = t.heap[j], t.heap[i]
-	t.heap[i].heapAt, t.heap[j].heapAt = i, j
+	t.heap[i].heapAt, t.heap[j].heapAt = int32(i), int32(j)
 }
 
 func (t *timers) up(i int) {

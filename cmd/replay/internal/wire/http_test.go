@@ -180,9 +180,8 @@ func testOutcomes(t *testing.T, engine opener) {
 		{"closed without an answer", sayAndClose(""), Options{}, nil, run.ConnectError, 0, -1, "connection lost before an answer"},
 		{"reset without an answer", sayAndReset(""), Options{}, nil, run.ConnectError, 0, -1, "connection lost before an answer"},
 
-		{"cut at a token", sayAndHold(partial + chunk(contentEvent("b")+contentEvent("c"))), Options{}, func(p *Prepared) { p.CancelTokens = 2 }, run.CancelledPlanned, 200, 2, "as planned"},
 		{"cut at a time", sayAndHold(partial), Options{}, func(p *Prepared) { p.CancelAfter = 300 * time.Millisecond }, run.CancelledPlanned, 200, 1, "as planned"},
-		{"ended before its planned cut", say(ended), Options{}, func(p *Prepared) { p.CancelTokens = 3; p.CancelAfter = time.Hour }, run.OK, 200, 2, ""},
+		{"ended before its planned cut", say(ended), Options{}, func(p *Prepared) { p.CancelAfter = time.Hour }, run.OK, 200, 2, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

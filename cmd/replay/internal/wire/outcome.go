@@ -44,7 +44,7 @@ func limitsOf(o *Options) limits {
 
 // errDrained ends a stream whose server keeps the connection open behind [DONE]. The
 // answer is whole.
-var errDrained = errors.New("the answer has ended")
+var errDrained = &limit{text: "the answer has ended"}
 
 // errPlanned cuts an answer as the plan says.
 var errPlanned = &limit{outcome: run.CancelledPlanned, text: "cut as planned"}

@@ -51,7 +51,7 @@ func parsed(pieces ...string) (a answerOf) {
 	}
 	a.Headed, a.Body = r.headed(), string(body)
 	if a.Headed {
-		a.Status, a.Reason, a.Encoding, a.Persists = r.status, r.reason, r.encoding, r.persists
+		a.Status, a.Reason, a.Encoding, a.Persists = int(r.status), r.reason(), r.encoding(), r.persists
 	}
 	return a
 }

@@ -163,7 +163,7 @@ var warm = sync.OnceValue(func() bool {
 })
 
 func prepared(t testing.TB, url string) *Prepared {
-	return &Prepared{ID: 7, URL: url, Body: []byte(`{"model":"m"}`), Endpoint: chat(t), Stream: true, Chunks: true}
+	return &Prepared{Kind: &Kind{URL: url, Endpoint: chat(t), Stream: true, Chunks: true}, ID: 7, Body: []byte(`{"model":"m"}`)}
 }
 
 // perform performs one request on either engine.

@@ -24,16 +24,19 @@ func (e *TooLongError) Error() string {
 // What a feed completes is not copied: only the beginning of a line or event whose rest
 // comes with a later feed is kept.
 type sse struct {
-	limit int // longest line, and longest data of one event
+	limit   int         // longest line, and longest data of one event
+	open    *unfinished // nil: nothing of it
+	typed   bool        // the event so far has a type, which is the last one named
+	hasData bool        // the event so far has data
+	skipLF  bool        // the last byte was a CR: a LF belongs to it
+	started bool        // the byte order mark is behind us
+}
 
-	line    []byte // the unfinished line, empty when the last feed ended with a line
-	data    []byte // data of the event so far, a LF behind each line of it
-	one     []byte // the only data line so far, while it lies in the bytes being fed
-	named   string // the last type named, so that a repeated one is not allocated again
-	typed   bool   // it is the type of the event so far
-	hasData bool   // in one when that is not nil, else in data
-	skipLF  bool   // the last byte was a CR: a LF belongs to it
-	started bool   // the byte order mark is behind us
+// unfinished is what a stream has that stands still within an event, or that names types.
+type unfinished struct {
+	line  []byte // the unfinished line, empty when the last feed ended with a line
+	data  []byte // data of the event so far, a LF behind each line of it
+	named string // the last type named, so that a repeated one is not allocated again
 }
 
 func newSSE(limit int) *sse {
@@ -46,14 +49,36 @@ func (s *sse) init(limit int) {
 	if limit <= 0 {
 		limit = DefaultLineCap
 	}
-	*s = sse{limit: limit, line: s.line[:0], data: s.data[:0]}
+	*s = sse{limit: limit, open: s.open}
+	if o := s.open; o != nil {
+		*o = unfinished{line: o.line[:0], data: o.data[:0]}
+	}
 }
 
-// feed takes the next bytes and calls event for each event they complete. typ is
-// "" where the stream names none; typ and data are valid during the call only. After
-// an error, which is a *TooLongError or what event returned, the reader must not be
-// used again.
-func (s *sse) feed(p []byte, event func(typ string, data []byte) error) error {
+func (s *sse) unfinished() *unfinished {
+	if s.open == nil {
+		s.open = new(unfinished)
+	}
+	return s.open
+}
+
+// An eventReader takes what a feed completes. typ is "" where the stream names none;
+// typ and data are valid during the call only.
+type eventReader interface {
+	takeEvent(typ string, data []byte) error
+}
+
+// feeding is one feed.
+type feeding struct {
+	*sse
+	to  eventReader
+	one []byte // the only data line of the event so far, while it lies in the bytes being fed
+}
+
+// feed takes the next bytes and gives away each event they complete. After an error, which
+// is a *TooLongError or what the reader of events returned, it must not be used again.
+func (s *sse) feed(p []byte, to eventReader) error {
+	f := feeding{sse: s, to: to}
 	for len(p) > 0 {
 		if s.skipLF {
 			s.skipLF = false
@@ -69,18 +94,19 @@ func (s *sse) feed(p []byte, event func(typ string, data []byte) error) error {
 			s.skipLF = true
 		}
 		if end < 0 {
-			s.line = append(s.line, p...)
-			if len(s.line) > s.limit {
+			o := s.unfinished()
+			o.line = append(o.line, p...)
+			if len(o.line) > s.limit {
 				return &TooLongError{What: "line", Cap: s.limit}
 			}
 			break
 		}
 		line := p[:end]
 		p = p[end+1:]
-		kept := len(s.line) > 0
+		kept := s.open != nil && len(s.open.line) > 0
 		if kept {
-			s.line = append(s.line, line...)
-			line = s.line
+			s.open.line = append(s.open.line, line...)
+			line = s.open.line
 		}
 		if len(line) > s.limit {
 			return &TooLongError{What: "line", Cap: s.limit}
@@ -89,15 +115,15 @@ func (s *sse) feed(p []byte, event func(typ string, data []byte) error) error {
 			s.started = true
 			line = bytes.TrimPrefix(line, []byte("\uFEFF"))
 		}
-		if err := s.take(line, event); err != nil {
+		if err := f.take(line); err != nil {
 			return err
 		}
 		if kept {
-			s.keep()
-			s.line = s.line[:0]
+			f.keep()
+			s.open.line = s.open.line[:0]
 		}
 	}
-	s.keep()
+	f.keep()
 	return nil
 }
 
@@ -109,17 +135,31 @@ func head(p []byte, end int) []byte {
 }
 
 // keep copies the data line that lies in bytes about to go away.
-func (s *sse) keep() {
-	if s.one != nil {
-		s.data = append(append(s.data, s.one...), '\n')
-		s.one = nil
+func (f *feeding) keep() {
+	if f.one != nil {
+		f.add(f.one)
+		f.one = nil
 	}
 }
 
+// add puts a line behind the data kept of the event.
+func (f *feeding) add(line []byte) {
+	o := f.unfinished()
+	o.data = append(append(o.data, line...), '\n')
+}
+
+// data returns what is kept of the event's data.
+func (s *sse) data() []byte {
+	if s.open == nil {
+		return nil
+	}
+	return s.open.data
+}
+
 // take processes one whole line.
-func (s *sse) take(line []byte, event func(string, []byte) error) error {
+func (f *feeding) take(line []byte) error {
 	if len(line) == 0 {
-		return s.dispatch(event)
+		return f.dispatch()
 	}
 	name, value, _ := bytes.Cut(line, []byte{':'})
 	if len(value) > 0 && value[0] == ' ' {
@@ -127,43 +167,46 @@ func (s *sse) take(line []byte, event func(string, []byte) error) error {
 	}
 	switch string(name) { // a comment has no name; id and retry do not concern us
 	case "data":
-		n := len(s.data) + len(s.one)
-		if s.one != nil {
+		n := len(f.data()) + len(f.one)
+		if f.one != nil {
 			n++ // its LF, whether it has been copied or not
 		}
-		if n+len(value) > s.limit {
-			return &TooLongError{What: "event", Cap: s.limit}
+		if n+len(value) > f.limit {
+			return &TooLongError{What: "event", Cap: f.limit}
 		}
-		if !s.hasData && len(value) > 0 {
-			s.one = value
+		if !f.hasData && len(value) > 0 {
+			f.one = value
 		} else {
-			s.keep()
-			s.data = append(append(s.data, value...), '\n')
+			f.keep()
+			f.add(value)
 		}
-		s.hasData = true
+		f.hasData = true
 	case "event":
-		if string(value) != s.named {
-			s.named = string(value)
+		if o := f.unfinished(); string(value) != o.named {
+			o.named = string(value)
 		}
-		s.typed = true
+		f.typed = true
 	}
 	return nil
 }
 
 // dispatch ends the event at a blank line. Without data there is none.
-func (s *sse) dispatch(event func(string, []byte) error) error {
+func (f *feeding) dispatch() error {
 	var err error
-	if s.hasData {
+	if f.hasData {
 		typ := ""
-		if s.typed {
-			typ = s.named
+		if f.typed {
+			typ = f.open.named
 		}
-		data := s.one
+		data := f.one
 		if data == nil {
-			data = s.data[:len(s.data)-1]
+			data = f.open.data[:len(f.open.data)-1]
 		}
-		err = event(typ, data)
+		err = f.to.takeEvent(typ, data)
 	}
-	s.data, s.one, s.typed, s.hasData = s.data[:0], nil, false, false
+	if f.open != nil {
+		f.open.data = f.open.data[:0]
+	}
+	f.one, f.typed, f.hasData = nil, false, false
 	return err
 }

@@ -11,6 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+type eventFunc func(typ string, data []byte) error
+
+func (f eventFunc) takeEvent(typ string, data []byte) error { return f(typ, data) }
+
 type got struct{ Type, Data string }
 
 // read feeds the pieces and returns the events, and the number of pieces that had been
@@ -20,11 +24,11 @@ func read(limit int, pieces ...[]byte) (events []got, at []int, err error) {
 	for i, p := range pieces {
 		// a copy in memory of its own: nothing may be kept past the feed
 		p = slices.Clone(p)
-		err = s.feed(p, func(typ string, data []byte) error {
+		err = s.feed(p, eventFunc(func(typ string, data []byte) error {
 			events = append(events, got{typ, string(data)})
 			at = append(at, i)
 			return nil
-		})
+		}))
 		clear(p)
 		if err != nil {
 			return events, at, err
@@ -180,13 +184,13 @@ func TestSSEBounded(t *testing.T) {
 			if fed > 10<<20 {
 				t.Fatalf("%s: 10 MiB taken without an error", name)
 			}
-			err = s.feed([]byte(piece), func(string, []byte) error { return errors.New("an event") })
+			err = s.feed([]byte(piece), eventFunc(func(string, []byte) error { return errors.New("an event") }))
 		}
 		var too *TooLongError
 		if !errors.As(err, &too) || too.What != name || too.Cap != limit {
 			t.Errorf("%s: %v; want a TooLongError of it", name, err)
 		}
-		if c := cap(s.line) + cap(s.data); c > 3*limit {
+		if c := cap(s.open.line) + cap(s.open.data); c > 3*limit {
 			t.Errorf("%s: %d bytes held for a cap of %d", name, c, limit)
 		}
 	}
@@ -291,7 +295,7 @@ func BenchmarkSSE(b *testing.B) {
 	b.SetBytes(int64(len(chunk)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := s.feed(chunk, func(string, []byte) error { n++; return nil }); err != nil {
+		if err := s.feed(chunk, eventFunc(func(string, []byte) error { n++; return nil })); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -23,40 +23,46 @@ type arrival struct {
 	stamped  bool  // whether kernelNS is known
 }
 
+// A desk is what the streams that one goroutine reads have in common.
+type desk struct {
+	clk      clock.Clock
+	counters *Counters
+	drag     *drag // nil: none
+	lineCap  int
+	ev       endpoint.Event // scratch of one event
+
+	// Of the bytes being taken.
+	newEvents int
+	newTokens int
+	newAnswer bool
+}
+
 // A stream is an answer in the course of being read, fed by either engine with the bytes
 // of the body as they come. It keeps what its columns need, and fill writes them.
 // An offset of 0 ns stands for null in it.
 type stream struct {
-	p        *Prepared
-	clk      clock.Clock
-	counters *Counters
-	drag     *drag           // nil: none
-	ev       *endpoint.Event // scratch of one event
-	sse      sse
-	onEvent  func(typ string, data []byte) error // takeEvent, bound once
-	odd      *oddities                           // nil: the answer has been a plain event stream
+	p    *Prepared
+	desk *desk
+	sse  sse
+	odd  *oddities // nil: the answer has been a plain event stream
 
 	tokens tokens
-	stamps []int64       // of token events, µs
-	delays []formats.Int // user stamp minus kernel stamp, µs; nil: none is known
+	chunks chunkLog
 
 	firstEvent, firstToken, firstAnswer, lastToken       int64
 	firstTokenKernel, firstAnswerKernel, lastTokenKernel int64
 
 	finish string // reason
 
-	events, multi int64
 	read          int64 // number of the connection's read the last events came with
-	inRead        int64 // events of that read
 	readStamp     int64
-	newEvents     int // of the bytes just taken
-	newTokens     int
+	events, multi int32
+	inRead        int32 // events of that read
 
-	newAnswer bool
-	isJSON    bool
-	sniffed   bool
-	done      bool // [DONE]
-	finished  bool // a finish reason
+	isJSON   bool
+	sniffed  bool
+	done     bool // [DONE]
+	finished bool // a finish reason
 }
 
 // oddities are what most answers have not, kept apart so that a stream stays small.
@@ -74,20 +80,27 @@ func (s *stream) oddly() *oddities {
 	return s.odd
 }
 
-// init begins a stream. ev is scratch for one event, and may serve any number of streams
-// that one goroutine feeds.
-func (s *stream) init(p *Prepared, clk clock.Clock, counters *Counters, drag *drag, lineCap int, ev *endpoint.Event) {
-	s.p, s.clk, s.counters, s.drag, s.ev = p, clk, counters, drag, ev
-	s.sse.init(lineCap)
-	if s.onEvent == nil {
-		s.onEvent = s.takeEvent
-	}
+// init begins a stream at a desk.
+func (s *stream) init(p *Prepared, d *desk) {
+	s.p, s.desk = p, d
+	s.sse.init(d.lineCap)
 	p.Reply = p.Reply[:0]
 }
 
+// reset empties s for another stream; memory for up to keptBuffer bytes is kept.
+func (s *stream) reset() {
+	open, usage := s.sse.open, s.tokens.usage
+	if open != nil {
+		*open = unfinished{line: small(open.line), data: small(open.data)}
+	}
+	if usage != nil {
+		*usage = endpoint.Usage{}
+	}
+	*s = stream{sse: sse{open: open}, tokens: tokens{usage: usage, growth: small(s.tokens.growth)}, chunks: chunkLog{log: small(s.chunks.log)}}
+}
+
 // take reads the next bytes of the body. All events they complete get one stamp, taken
-// when they have been parsed. The error is a *TooLongError, or errPlanned where the plan
-// cuts the answer; the stream then takes no more.
+// when they have been parsed. The error is a *TooLongError; the stream then takes no more.
 func (s *stream) take(p []byte, at arrival) error {
 	if !s.sniffed {
 		// an event stream never begins like a JSON document; line ends in front of
@@ -108,17 +121,20 @@ func (s *stream) take(p []byte, at arrival) error {
 		odd.last = at
 		return nil
 	}
-	s.newEvents, s.newTokens, s.newAnswer = 0, 0, false
-	s.drag.enter(at)
-	err := s.sse.feed(p, s.onEvent)
-	s.drag.leave()
+	s.fresh()
+	s.desk.drag.enter(at)
+	err := s.sse.feed(p, s)
+	s.desk.drag.leave()
 	s.stampNew(at)
 	return err
 }
 
+// fresh begins to take bytes.
+func (s *stream) fresh() { s.desk.newEvents, s.desk.newTokens, s.desk.newAnswer = 0, 0, false }
+
 // parse classifies the data of an event.
 func (s *stream) parse(typ string, data []byte) (*endpoint.Event, error) {
-	ev := s.ev
+	ev := &s.desk.ev
 	ev.Collect, ev.Text = s.p.KeepReply, s.p.Reply
 	err := s.p.Endpoint.Read(typ, data, ev)
 	if err == nil && !s.done {
@@ -130,7 +146,7 @@ func (s *stream) parse(typ string, data []byte) (*endpoint.Event, error) {
 
 // takeEvent takes one event.
 func (s *stream) takeEvent(typ string, data []byte) error {
-	s.newEvents++
+	s.desk.newEvents++
 	ev, err := s.parse(typ, data)
 	if err != nil {
 		s.bad("event: got " + string(data[:min(len(data), 200)]) + ", want a JSON object")
@@ -146,11 +162,12 @@ func (s *stream) takeEvent(typ string, data []byte) error {
 		s.done = true
 		return nil
 	}
-	return s.count(ev)
+	s.count(ev)
+	return nil
 }
 
 // count takes in what an event says.
-func (s *stream) count(ev *endpoint.Event) error {
+func (s *stream) count(ev *endpoint.Event) {
 	if ev.Error != "" && s.oddly().fault == "" {
 		s.odd.fault = ev.Error
 	}
@@ -163,18 +180,15 @@ func (s *stream) count(ev *endpoint.Event) error {
 	}
 	s.tokens.add(ev)
 	if !ev.Token() {
-		return nil
+		return
 	}
-	s.newTokens++
-	s.drag.event()
+	d := s.desk
+	d.newTokens++
+	d.drag.event()
 	if s.p.stall != nil {
-		s.p.stall(s.tokens.events)
+		s.p.stall(int64(s.tokens.events))
 	}
-	s.newAnswer = s.newAnswer || ev.Answer || ev.Tool
-	if n := s.p.CancelTokens; n > 0 && s.tokens.events >= n {
-		return errPlanned
-	}
-	return nil
+	d.newAnswer = d.newAnswer || ev.Answer || ev.Tool
 }
 
 func (s *stream) bad(text string) {
@@ -186,32 +200,34 @@ func (s *stream) bad(text string) {
 // stampNew stamps the events of the bytes just taken, which share a read. Events that
 // come of one read of the connection in two reads of the body share their stamp too.
 func (s *stream) stampNew(at arrival) {
-	if s.newEvents == 0 {
+	d := s.desk
+	if d.newEvents == 0 {
 		return
 	}
 	if at.read == 0 || at.read != s.read || s.inRead == 0 {
 		s.read, s.inRead = at.read, 0
-		s.readStamp = s.clk.Now()
-	} else if s.drag != nil {
-		s.readStamp = s.clk.Now() // whoever is slow on purpose has the later ones later
+		s.readStamp = d.clk.Now()
+	} else if d.drag != nil {
+		s.readStamp = d.clk.Now() // whoever is slow on purpose has the later ones later
 	}
-	if s.inRead < 2 && s.inRead+int64(s.newEvents) >= 2 {
+	n := int32(d.newEvents)
+	if s.inRead < 2 && s.inRead+n >= 2 {
 		s.multi++
 	}
-	s.inRead += int64(s.newEvents)
-	s.events += int64(s.newEvents)
-	s.counters.Events.Add(int64(s.newEvents))
+	s.inRead += n
+	s.events += n
+	d.counters.Events.Add(int64(n))
 
 	now := s.readStamp
 	setFirst(&s.firstEvent, now)
-	if s.newTokens == 0 {
+	if d.newTokens == 0 {
 		return
 	}
 	if s.firstToken == 0 && at.stamped {
 		s.firstTokenKernel = at.kernelNS
 	}
 	setFirst(&s.firstToken, now)
-	if s.newAnswer {
+	if d.newAnswer {
 		if s.firstAnswer == 0 && at.stamped {
 			s.firstAnswerKernel = at.kernelNS
 		}
@@ -221,30 +237,16 @@ func (s *stream) stampNew(at arrival) {
 	if at.stamped {
 		s.lastTokenKernel = at.kernelNS
 	}
-	s.counters.TokenEvents.Add(int64(s.newTokens))
+	d.counters.TokenEvents.Add(int64(d.newTokens))
 	if at.stamped {
-		s.counters.ReadDelay.add(now-at.kernelNS, int64(s.newTokens))
+		d.counters.ReadDelay.add(now-at.kernelNS, int64(d.newTokens))
 	}
 	if s.p.Chunks {
-		s.stampChunks(now, at)
-	}
-}
-
-// stampChunks keeps the stamps of the new token events.
-func (s *stream) stampChunks(now int64, at arrival) {
-	us := (now + 500) / 1000
-	if at.stamped && s.delays == nil { // the ones before have none
-		s.delays = make([]formats.Int, len(s.stamps), max(cap(s.stamps), 4))
-	}
-	var delay formats.Int
-	if at.stamped {
-		delay = formats.Some(us - (at.kernelNS+500)/1000)
-	}
-	for range s.newTokens {
-		s.stamps = append(s.stamps, us)
-		if s.delays != nil {
-			s.delays = append(s.delays, delay)
+		us, delay := (now+500)/1000, formats.Int{}
+		if at.stamped {
+			delay = formats.Some(us - (at.kernelNS+500)/1000)
 		}
+		s.chunks.add(d.newTokens, us, delay)
 	}
 }
 
@@ -289,7 +291,7 @@ func (s *stream) outcome(cause, err error) (outcome, text string) {
 		return run.Truncated, err.Error()
 	}
 	// a server that counts tokens of which none has a text has still answered
-	if t := &s.tokens; t.events == 0 && t.usage.Output.Or(0) == 0 {
+	if t := &s.tokens; t.events == 0 && t.reportedUsage().Output.Or(0) == 0 {
 		return run.Empty, ""
 	}
 	if !s.done && !s.finished {
@@ -300,17 +302,18 @@ func (s *stream) outcome(cause, err error) (outcome, text string) {
 
 // takeDocument reads an answer that is one JSON document.
 func (s *stream) takeDocument() {
-	s.newEvents, s.newTokens, s.newAnswer = 1, 0, false
+	s.fresh()
+	s.desk.newEvents = 1
 	odd := s.oddly()
-	s.drag.enter(odd.last)
-	defer s.drag.leave()
+	s.desk.drag.enter(odd.last)
+	defer s.desk.drag.leave()
 	ev, err := s.parse("", odd.document)
 	if err != nil {
 		s.bad("answer: got " + string(odd.document[:min(len(odd.document), 200)]) + ", want a JSON object")
 		s.stampNew(odd.last)
 		return
 	}
-	_ = s.count(ev) // there is nothing left to cut
+	s.count(ev)
 	s.finished = s.finished || ev.Token()
 	switch {
 	case ev.Error != "":
@@ -324,21 +327,14 @@ func (s *stream) takeDocument() {
 
 // fill writes the columns of the answer.
 func (s *stream) fill(row *run.Request) {
-	row.Events, row.MultiEventReads = formats.Some(s.events), formats.Some(s.multi)
+	row.Events, row.MultiEventReads = formats.Some(int64(s.events)), formats.Some(int64(s.multi))
 	row.FirstEventNS, row.FirstTokenNS = stamp(s.firstEvent), stamp(s.firstToken)
 	row.FirstAnswerNS, row.LastTokenNS = stamp(s.firstAnswer), stamp(s.lastToken)
 	row.FirstTokenKernelNS = stamp(s.firstTokenKernel)
 	row.FirstAnswerKernelNS, row.LastTokenKernelNS = stamp(s.firstAnswerKernel), stamp(s.lastTokenKernel)
 	row.FinishReason = s.finish
 	s.tokens.fill(row, s.p.Chunks, s.isJSON)
-	if s.p.Chunks && len(s.stamps) > 0 {
-		// the gaps take the place of the stamps
-		gaps := s.stamps
-		for i := len(gaps) - 1; i > 0; i-- {
-			gaps[i] -= gaps[i-1]
-		}
-		row.ChunkGapUS = gaps[1:]
-		row.ChunkDelayUS = s.delays
-		s.stamps, s.delays = nil, nil
+	if s.p.Chunks && s.chunks.n > 0 {
+		row.ChunkGapUS, row.ChunkDelayUS = s.chunks.lists()
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hydrant/cmd/replay/internal/clock"
-	"hydrant/cmd/replay/internal/endpoint"
 	"hydrant/formats"
 	"hydrant/formats/run"
 )
@@ -24,10 +23,10 @@ import (
 // returns the row and the reply.
 func answered(t testing.TB, stream bool, limit int, err error, pieces ...string) (*run.Request, string) {
 	t.Helper()
-	p := &Prepared{Endpoint: chat(t), Stream: stream, Chunks: true, KeepReply: true}
+	p := &Prepared{Kind: &Kind{Endpoint: chat(t), Stream: stream, Chunks: true}, KeepReply: true}
 	e := NewHTTP(Options{Clock: clock.New(clock.Epoch()), LineCap: limit}).(*httpEngine)
 	a := &attempt{e: e, p: p, row: &run.Request{}}
-	s := a.listen(new(endpoint.Event))
+	s := a.listen()
 	for _, piece := range pieces {
 		a.firstByte()
 		if fault := s.take([]byte(piece), arrival{}); fault != nil {

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"encoding/binary"
+
 	"hydrant/cmd/replay/internal/endpoint"
 	"hydrant/formats"
 	"hydrant/formats/run"
@@ -8,18 +10,31 @@ import (
 
 // tokens adds up what an answer's events say about tokens.
 type tokens struct {
-	usage    endpoint.Usage
-	events   int64         // token events
-	before   int64         // token events before the last usage with a completion count
-	reported int64         // completion count at the last token event
-	growth   []formats.Int // of the completion count, per token event
-	gaps     bool          // a token event came without a count, or the count fell
+	usage    *endpoint.Usage // nil: none was reported
+	reported int64           // completion count at the last token event
+	growth   []byte          // of the completion count, per token event, as varints
+	events   int32           // token events
+	before   int32           // token events before the last usage with a completion count
+	gaps     bool            // a token event came without a count, or the count fell
+}
+
+// reportedUsage is the last word of the server.
+func (t *tokens) reportedUsage() endpoint.Usage {
+	if t.usage == nil {
+		return endpoint.Usage{}
+	}
+	return *t.usage
 }
 
 // add takes in one event. Growth of the count without visible text (a server that holds
 // tokens back) goes to the token event after it.
 func (t *tokens) add(ev *endpoint.Event) {
-	t.usage.Merge(ev.Usage)
+	if ev.Usage != (endpoint.Usage{}) {
+		if t.usage == nil {
+			t.usage = new(endpoint.Usage)
+		}
+		t.usage.Merge(ev.Usage)
+	}
 	if ev.Token() {
 		t.events++
 	}
@@ -32,26 +47,27 @@ func (t *tokens) add(ev *endpoint.Event) {
 	}
 	if !out.Valid || out.V < t.reported {
 		t.gaps = true
-		t.growth = nil
+		t.growth = t.growth[:0]
 		return
 	}
-	t.growth = append(t.growth, formats.Some(out.V-t.reported))
+	t.growth = binary.AppendUvarint(t.growth, uint64(out.V-t.reported))
 	t.reported = out.V
 }
 
 // fill writes the token columns. whole says that the answer came as one document: its
 // tokens are all of the first chunk.
 func (t *tokens) fill(row *run.Request, chunks, whole bool) {
-	row.TokenEvents = formats.Some(t.events)
-	row.InputTokens = t.usage.Input
-	row.CachedTokens = t.usage.Cached
-	row.ReasoningTokens = t.usage.Reasoning
-	out := t.usage.Output
-	switch stale := t.before < t.events && out.V < t.events; {
+	usage, events := t.reportedUsage(), int64(t.events)
+	row.TokenEvents = formats.Some(events)
+	row.InputTokens = usage.Input
+	row.CachedTokens = usage.Cached
+	row.ReasoningTokens = usage.Reasoning
+	out := usage.Output
+	switch stale := t.before < t.events && out.V < events; {
 	case !out.Valid || stale:
 		// no count, or one from before most of the answer
 		row.TokenSource = run.Events
-		row.OutputTokens = formats.Some(t.events)
+		row.OutputTokens = formats.Some(events)
 	case whole:
 		row.TokenSource = run.Usage
 		row.OutputTokens = out
@@ -62,9 +78,21 @@ func (t *tokens) fill(row *run.Request, chunks, whole bool) {
 	default:
 		row.TokenSource = run.UsageChunks
 		row.OutputTokens = out
-		row.FirstChunkTokens = t.growth[0]
+		list := t.chunks()
+		row.FirstChunkTokens = list[0]
 		if chunks {
-			row.ChunkTokens = t.growth
+			row.ChunkTokens = list
 		}
 	}
+}
+
+// chunks returns the growth as a list.
+func (t *tokens) chunks() []formats.Int {
+	list := make([]formats.Int, 0, t.events)
+	for b := t.growth; len(b) > 0; {
+		v, n := binary.Uvarint(b)
+		b = b[n:]
+		list = append(list, formats.Some(int64(v)))
+	}
+	return list
 }

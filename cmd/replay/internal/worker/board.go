@@ -52,7 +52,7 @@ func newBoard(now func() int64, queue *pace.Queue[*flight], giveUp func(*flight,
 // accept takes a job that waits for the requests after, all of its session and accepted
 // before it.
 func (b *board) accept(j *link.Job, after []int64) {
-	f := &flight{job: j}
+	f := newFlight(j)
 	b.mu.Lock()
 	b.pending[j.Request.ID] = f
 	b.open++
@@ -90,9 +90,9 @@ func (b *board) accept(j *link.Job, after []int64) {
 
 // follow notes how a predecessor ended.
 func (f *flight) follow(how ending) {
-	f.depEnd = later(f.depEnd, how.ns)
+	f.depEnd = max(f.depEnd, how.ns)
 	if at := f.job.Request.AtNS; at.Valid && how.slip.Valid {
-		f.start = later(f.start, plus(at.V, how.slip.V))
+		f.start = max(f.start, plus(at.V, how.slip.V))
 	}
 }
 
@@ -129,7 +129,7 @@ func (b *board) releaseLocked(f *flight) {
 		due = formats.Some(max(b.now(), 0)) // its predecessors ended too long ago to be remembered
 	}
 	f.due, f.release = due.V, true
-	if f.prepared != nil {
+	if f.prepared {
 		b.queue.Push(f.due, f)
 	}
 }
@@ -138,16 +138,16 @@ func (b *board) releaseLocked(f *flight) {
 func (b *board) dueOf(f *flight) formats.Int {
 	r := &f.job.Request
 	switch {
-	case !f.depEnd.Valid && b.timing == Think && len(r.After) > 0:
+	case f.depEnd == unset && b.timing == Think && len(r.After) > 0:
 		return formats.Int{}
-	case !f.depEnd.Valid:
+	case f.depEnd == unset:
 		return r.AtNS
 	case b.timing == Think && !r.DelayNS.Valid:
-		return later(f.start, f.depEnd.V)
+		return formats.Some(max(f.start, f.depEnd))
 	case b.timing == Think:
-		return formats.Some(plus(f.depEnd.V, r.DelayNS.V))
+		return formats.Some(plus(f.depEnd, r.DelayNS.V))
 	}
-	return later(r.AtNS, plus(f.depEnd.V, r.DelayNS.Or(0)))
+	return later(r.AtNS, plus(f.depEnd, r.DelayNS.Or(0)))
 }
 
 // depart takes a flight off the ground: true when it is to be sent now, with the instant,
@@ -229,8 +229,8 @@ func (b *board) stop(reason string, drop bool, planned int64) {
 			rest = append(rest, f)
 		}
 		f.gone = true
-		if f.capFrom.Valid && !f.admitted {
-			f.capWait = formats.Some(b.now() - f.capFrom.V)
+		if f.capFrom != unset && !f.admitted {
+			f.capWait = formats.Some(b.now() - f.capFrom)
 		}
 	}
 	b.prepare, b.urgent = nil, nil

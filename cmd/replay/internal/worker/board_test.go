@@ -49,7 +49,7 @@ func (b *bench) prepareAll(size int) (ids []int64) {
 			return ids
 		}
 		ids = append(ids, f.job.Request.ID)
-		b.ready(f, &wire.Prepared{Body: make([]byte, size)}, b.clock)
+		b.ready(f, wire.Prepared{Body: make([]byte, size)}, b.clock)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestPreparerAnswersWhenIdle(t *testing.T) {
 	b.ask(func() { answered <- slices.Clone(built) })
 	go func() {
 		for f := b.nextToPrepare(); f != nil; f = b.nextToPrepare() {
-			b.ready(f, &wire.Prepared{}, 0)
+			b.ready(f, wire.Prepared{}, 0)
 			built = append(built, f.job.Request.ID)
 		}
 	}()

@@ -120,11 +120,11 @@ func (b *board) admitLocked(f *flight) bool {
 	if b.requests == nil && b.sessions == nil {
 		return true
 	}
-	if f.capFrom.Valid {
+	if f.capFrom != unset {
 		return false // it waits already
 	}
 	now := b.now()
-	f.capFrom = formats.Some(now)
+	f.capFrom = now
 	b.leaving = f
 	b.lineUpLocked(f)
 	b.fillLocked()
@@ -251,9 +251,9 @@ func (b *board) clearLocked(f *flight) {
 		f.due, f.release = now, true
 		b.hurryLocked(f)
 	} else {
-		f.capWait = formats.Some(now - f.capFrom.V)
+		f.capWait = formats.Some(now - f.capFrom)
 	}
-	if f.prepared != nil && f != b.leaving {
+	if f.prepared && f != b.leaving {
 		b.queue.Push(f.due, f)
 	}
 }

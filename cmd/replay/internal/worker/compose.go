@@ -2,8 +2,6 @@ package worker
 
 import (
 	"hash/fnv"
-	"net/http"
-	"sync"
 	"time"
 
 	"hydrant/cmd/replay/internal/endpoint"
@@ -20,9 +18,11 @@ type composer struct {
 	e       *endpoint.Endpoint
 	bodies  *endpoint.Bodies
 	prompts *prompt.Builder
-	text    []byte // scratch of compose
-	header  http.Header
-	buffers sync.Pool // of *[]byte, bodies that were sent
+	in      endpoint.Input // scratch of compose
+	text    []byte         // scratch of compose
+	buffers buffers
+
+	streamed, whole []wire.Kind // of each target
 	threads
 }
 
@@ -35,7 +35,8 @@ func newComposer(s link.Setup) (*composer, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &composer{setup: s, e: e, header: s.Header, prompts: prompt.NewBuilder(prompt.Source{Seed: s.Seed, List: list})}
+	c := &composer{setup: s, e: e, prompts: prompt.NewBuilder(prompt.Source{Seed: s.Seed, List: list})}
+	c.streamed, c.whole = c.kinds(true), c.kinds(false)
 	c.bodies, err = e.Bodies(endpoint.Options{Model: s.Model, Stream: s.Stream, IgnoreEOS: s.PinOutput, MinTokens: s.PinOutput})
 	return c, err
 }
@@ -50,12 +51,13 @@ func PromptList(k prompt.Kind) (*prompt.List, error) {
 
 // compose builds the request of f. It depends on the seed and the line alone, and for a
 // delta on the live replies before it.
-func (c *composer) compose(f *flight) (*wire.Prepared, error) {
+func (c *composer) compose(f *flight) (wire.Prepared, error) {
 	r := &f.job.Request
-	in := endpoint.Input{Model: r.Model, OutputTokens: r.OutputTokens, Body: r.Body, Extra: r.Extra, Kind: c.prompts.Source().List.Kind()}
+	in := &c.in
+	*in = endpoint.Input{Model: r.Model, OutputTokens: r.OutputTokens, Body: r.Body, Extra: r.Extra, Kind: c.prompts.Source().List.Kind()}
 	var err error
 	if in.History, err = c.history(r); err != nil {
-		return nil, err
+		return wire.Prepared{}, err
 	}
 	if r.Body == nil {
 		var runs [][2]int64
@@ -63,20 +65,15 @@ func (c *composer) compose(f *flight) (*wire.Prepared, error) {
 			runs = r.Blocks.Add
 		}
 		if c.text, _, err = c.prompts.Build(c.text[:0], r, runs, f.job.Block); err != nil {
-			return nil, err
+			return wire.Prepared{}, err
 		}
 		in.Prompt, in.System = c.text, c.prompts.System()
 	}
-	buf, _ := c.buffers.Get().(*[]byte)
-	if buf == nil {
-		buf = new([]byte)
-	}
-	body, stream, err := c.bodies.Build((*buf)[:0], &in)
+	body, stream, err := c.bodies.Build(c.buffers.get(), in)
 	if err != nil {
-		return nil, err
+		return wire.Prepared{}, err
 	}
-	p := &wire.Prepared{ID: r.ID, URL: c.url(r.Session) + c.e.Path, Header: c.header, Body: body, Endpoint: c.e,
-		Stream: stream, Chunks: c.setup.Chunks, KeepReply: in.History != nil}
+	p := wire.Prepared{Kind: c.kind(r.Session, stream), ID: r.ID, Body: body, KeepReply: in.History != nil}
 	if cut(c.setup.Seed, r.ID, c.setup.CancelPPM) {
 		p.CancelAfter = time.Duration(c.setup.CancelNS)
 	}
@@ -86,31 +83,44 @@ func (c *composer) compose(f *flight) (*wire.Prepared, error) {
 // learn takes the reply of a session that goes on with it, and the body's memory back.
 func (c *composer) learn(f *flight, row *run.Request) {
 	var reply []byte
-	if f.prepared != nil {
-		reply = f.prepared.Reply
+	if f.prepared {
+		reply = f.request.Reply
 	}
 	c.end(&f.job.Request, row, reply)
-	if f.prepared != nil && row.DispatchedNS.Valid {
+	if f.prepared && row.DispatchedNS.Valid {
 		c.recycle(f)
 	}
 }
 
 // recycle takes the memory of a body that was sent back.
 func (c *composer) recycle(f *flight) {
-	if body := f.prepared.Body; body != nil {
-		f.prepared.Body = nil
-		c.buffers.Put(&body)
+	if body := f.request.Body; body != nil {
+		f.request.Body = nil
+		c.buffers.put(body)
 	}
 }
 
-// url returns the target of a session: always the same one, whatever the workers.
-func (c *composer) url(session string) string {
-	if len(c.setup.URLs) == 1 {
-		return c.setup.URLs[0]
+// kind returns what the requests of a session have in common. Their target is always the
+// same one, whatever the workers.
+func (c *composer) kind(session string, stream bool) *wire.Kind {
+	i := uint64(0)
+	if n := uint64(len(c.setup.URLs)); n > 1 {
+		h := fnv.New64a()
+		h.Write([]byte("url/" + session))
+		i = mix(h.Sum64()) % n
 	}
-	h := fnv.New64a()
-	h.Write([]byte("url/" + session))
-	return c.setup.URLs[mix(h.Sum64())%uint64(len(c.setup.URLs))]
+	if stream {
+		return &c.streamed[i]
+	}
+	return &c.whole[i]
+}
+
+// kinds are those of the targets, in their order.
+func (c *composer) kinds(stream bool) (all []wire.Kind) {
+	for _, url := range c.setup.URLs {
+		all = append(all, wire.Kind{URL: url + c.e.Path, Header: c.setup.Header, Endpoint: c.e, Stream: stream, Chunks: c.setup.Chunks})
+	}
+	return all
 }
 
 // cut reports whether the plan cuts the answer to request id short, for a share of ppm.

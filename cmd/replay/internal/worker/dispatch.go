@@ -2,6 +2,7 @@ package worker
 
 import (
 	"hydrant/cmd/replay/internal/link"
+	"hydrant/cmd/replay/internal/wire"
 	"hydrant/formats/run"
 )
 
@@ -17,28 +18,37 @@ func (w *worker) dispatch(f *flight, now int64) {
 		return
 	}
 	f.w, f.dispatched = w, now
-	w.engine.Start(w.ctx, f.prepared, now, f)
-	w.tally.dispatch(now - f.due)
-	w.stamps.add(link.Stamp{ID: f.job.Request.ID, DueNS: f.due, DispatchedNS: now})
+	stamp := link.Stamp{ID: f.request.ID, DueNS: f.due, DispatchedNS: now}
+	w.engine.Start(w.ctx, &f.request, now, f)
+	w.tally.dispatch(now - stamp.DueNS)
+	w.stamps.add(stamp)
 }
 
 // Row returns the row of a request on its way, for the engine to fill.
-func (f *flight) Row() *run.Request { return f.row(int64(f.w.setup.Worker)) }
+func (f *flight) Row() *run.Request {
+	f.unfold()
+	return f.row(int64(f.w.setup.Worker))
+}
 
 // Written lets the body go, and what it was made of: a stream may stay open for long.
 func (f *flight) Written() {
 	f.w.composer.recycle(f)
 	r := &f.job.Request
 	r.Body, r.Extra, r.Blocks, f.job.Block = nil, nil, nil, nil
+	if f.request.Stream {
+		f.fold()
+	}
 }
 
 // Ended sees a request to its end.
 func (f *flight) Ended(row *run.Request) {
 	w := f.w
 	w.composer.learn(f, row)
-	f.prepared = nil
+	f.request = wire.Prepared{}
 	w.tally.complete(row)
 	w.board.landed(f, row.EndNS.V, true)
+	f.job.Release()
+	f.job = nil
 	w.rows.put(row)
 	w.board.reported()
 }
@@ -58,6 +68,7 @@ func (w *worker) forget(all []*flight) {
 		w.composer.learn(f, row)
 		w.board.landed(f, max(w.now(), 0), false)
 		d.IDs = append(d.IDs, row.RequestID)
+		blank.Put(row)
 	}
 	_ = w.out.WriteJSON(link.KindDropped, d) // a parent that is gone is noticed by the next read
 	for range all {

@@ -1,6 +1,9 @@
 package worker
 
 import (
+	"math"
+	"sync"
+
 	"hydrant/cmd/replay/internal/link"
 	"hydrant/cmd/replay/internal/wire"
 	"hydrant/formats"
@@ -9,36 +12,72 @@ import (
 )
 
 // flight is one planned request on its way through the worker. Its fields are guarded
-// by board.mu until it is dispatched; from then on they belong to the engine.
+// by board.mu until it is dispatched; from then on they belong to the engine. There is one
+// for each open stream, so it is kept small.
 type flight struct {
-	job *link.Job
+	job  *link.Job // nil while line stands for it
+	line string    // the job in its binary form
 
 	w          *worker // set when dispatched
 	dispatched int64
 
-	waits   int       // predecessors that have not ended
-	next    []*flight // who waits for this one
-	depEnd  formats.Int
-	start   formats.Int // under think: when it starts at its recorded distance to its predecessors' starts
-	due     int64       // set when released
-	release bool        // due is known
-	gone    bool        // dispatched or given up
+	next   []*flight // who waits for this one
+	depEnd int64     // latest end of its predecessors, or unset
+	start  int64     // under think: when it starts at its recorded distance to its predecessors' starts, or unset
+	due    int64     // set when released
 
-	capFrom  formats.Int // since when it waits for a slot, or has waited
-	capWait  formats.Int // how long it waited; null: no cap
-	admitted bool        // it has its slots
+	capFrom int64       // since when it waits for a slot, or has waited, or unset
+	capWait formats.Int // how long it waited; null: no cap
 
-	prepared   *wire.Prepared
+	request    wire.Prepared
 	preparedNS int64
-	taken      bool  // it is with the preparer
 	size       int64 // bytes of the prepared body
-	held       bool  // size counts as held, not as ahead
+
+	waits    int32 // predecessors that have not ended
+	release  bool  // due is known
+	gone     bool  // dispatched or given up
+	admitted bool  // it has its slots
+	prepared bool  // request is built
+	taken    bool  // it is with the preparer
+	held     bool  // size counts as held, not as ahead
 }
+
+// unset stands for an instant that is not known.
+const unset = math.MinInt64
+
+func newFlight(j *link.Job) *flight {
+	return &flight{job: j, depEnd: unset, start: unset, capFrom: unset}
+}
+
+// fold puts the job of a flight whose body is sent into its binary form, an eighth of its
+// size: a stream may stay open for long.
+func (f *flight) fold() {
+	var scratch [256]byte
+	f.line = string(link.AppendJob(scratch[:0], f.job))
+	f.job.Release()
+	f.job = nil
+}
+
+// unfold makes the job again.
+func (f *flight) unfold() {
+	if f.job != nil {
+		return
+	}
+	var err error
+	if f.job, err = link.DecodeJob([]byte(f.line)); err != nil {
+		panic(err) // fold wrote it
+	}
+	f.line = ""
+}
+
+// blank are rows to be used again: one comes and goes with each request.
+var blank = sync.Pool{New: func() any { return new(run.Request) }}
 
 // row returns a row with the plan's columns filled.
 func (f *flight) row(worker int64) *run.Request {
 	r := &f.job.Request
-	row := &run.Request{
+	row := blank.Get().(*run.Request)
+	*row = run.Request{
 		RequestID:            r.ID,
 		Pass:                 f.job.Pass,
 		Session:              r.Session,
@@ -60,7 +99,7 @@ func (f *flight) row(worker int64) *run.Request {
 	if f.w != nil {
 		row.DispatchedNS = formats.Some(f.dispatched)
 	}
-	if f.prepared != nil {
+	if f.prepared {
 		row.PreparedNS = formats.Some(f.preparedNS)
 	}
 	return row

@@ -75,7 +75,7 @@ func (b *board) pickLocked() *flight {
 }
 
 // wanted reports whether a body is still to be built.
-func (f *flight) wanted() bool { return !f.gone && !f.taken && f.prepared == nil }
+func (f *flight) wanted() bool { return !f.gone && !f.taken && !f.prepared }
 
 // hurryLocked has the body of f built before those that wait in the schedule's order.
 func (b *board) hurryLocked(f *flight) {
@@ -86,14 +86,14 @@ func (b *board) hurryLocked(f *flight) {
 }
 
 // ready notes that the body of f is built, at offset ns.
-func (b *board) ready(f *flight, p *wire.Prepared, ns int64) {
+func (b *board) ready(f *flight, p wire.Prepared, ns int64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	f.taken = false
 	if f.gone {
 		return
 	}
-	f.prepared, f.preparedNS, f.size = p, ns, int64(len(p.Body))
+	f.request, f.prepared, f.preparedNS, f.size = p, true, ns, int64(len(p.Body))
 	if f.waits > 0 {
 		f.held = true
 		b.held += f.size

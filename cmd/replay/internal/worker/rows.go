@@ -110,9 +110,11 @@ func (r *rows) run() error {
 	}
 }
 
+// add takes in a row, which nobody has any more.
 func (r *rows) add(row *run.Request) {
 	r.envelope = append(r.envelope, link.RowOf(row))
 	r.enc.Append(row)
+	blank.Put(row)
 }
 
 func (r *rows) flush() error {

@@ -33,7 +33,7 @@ func newTestComposer(t *testing.T, s link.Setup) *composer {
 // turn composes a job and lands it with an outcome and a reply.
 func turn(t *testing.T, c *composer, j *link.Job, outcome, reply string) (string, error) {
 	t.Helper()
-	f := &flight{job: j}
+	f := newFlight(j)
 	p, err := c.compose(f)
 	row := &run.Request{Outcome: outcome}
 	if err != nil {
@@ -43,7 +43,7 @@ func turn(t *testing.T, c *composer, j *link.Job, outcome, reply string) (string
 	}
 	body := string(p.Body)
 	p.Reply = []byte(reply)
-	f.prepared = p
+	f.request, f.prepared = p, true
 	row.DispatchedNS = formats.Some(1)
 	c.learn(f, row)
 	return body, nil
@@ -148,7 +148,7 @@ func TestBodiesDependOnTheLineAlone(t *testing.T) {
 	c := newTestComposer(t, s)
 	cuts, urls := 0, map[string]int{}
 	for i, j := range jobs {
-		p, err := c.compose(&flight{job: j})
+		p, err := c.compose(newFlight(j))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +171,7 @@ func TestBodiesDependOnTheLineAlone(t *testing.T) {
 	}
 	other := newTestComposer(t, s)
 	for i := len(jobs) - 1; i >= 0; i-- {
-		p, err := other.compose(&flight{job: jobs[i]})
+		p, err := other.compose(newFlight(jobs[i]))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +180,7 @@ func TestBodiesDependOnTheLineAlone(t *testing.T) {
 		}
 	}
 	s.Seed++
-	p, err := newTestComposer(t, s).compose(&flight{job: jobs[0]})
+	p, err := newTestComposer(t, s).compose(newFlight(jobs[0]))
 	if err != nil || bytes.Equal(p.Body, []byte(first[0].body)) {
 		t.Errorf("another seed gives the same body (%v)", err)
 	}

@@ -16,6 +16,7 @@ func (f *fold) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	f.position = position
 	f.arrange(position)
 	if err := f.identify(); err != nil {
 		return err

@@ -15,101 +15,129 @@ import (
 //
 // Without a count of tokens each token event counts as one.
 
-// total is the number of tokens of an answer, 0 when nothing is known.
-func (r *rec) total() int64 { return totalOf(r.out, r.tokens) }
-
+// totalOf is the number of tokens of an answer, 0 when nothing is known.
 func totalOf(out, tokens int64) int64 { return max(0, either(out, either(tokens, 0))) }
 
-// opening is how many of total came with the first event.
-func (r *rec) opening(total int64) int64 { return openingOf(total, r.firstChunk) }
-
+// openingOf is how many of total came with the first event.
 func openingOf(total, firstChunk int64) int64 { return min(total, max(0, either(firstChunk, 1))) }
 
-// arrive fills the instants and tokens of a row with chunk lists.
-func (c *chunks) arrive(r *rec) {
-	if c.at, c.n = c.at[:0], c.n[:0]; r.first == null {
+// arrive fills the tokens that came with each event of a row with chunk lists, none when the
+// instant of the first is not known.
+func (c *chunks) arrive() {
+	if c.n = c.n[:0]; c.first == null {
 		return
-	}
-	t := r.first
-	c.at = append(c.at, t)
-	for _, g := range c.gaps {
-		t += 1000 * g
-		c.at = append(c.at, t)
 	}
 	if known(c.tokens) {
 		c.n = append(c.n, c.tokens...)
 		return
 	}
-	total := r.total()
+	total := totalOf(c.out, c.events)
 	later := int64(len(c.gaps))
-	if r.out == null {
+	if c.out == null {
 		total = later + 1
 	}
 	if later == 0 {
 		c.n = append(c.n, total)
 		return
 	}
-	first := r.opening(total)
-	c.n = append(c.n, first)
+	first := openingOf(total, c.opener)
+	c.n = append(resized(c.n, 1+len(c.gaps))[:0], first)
+	rest := c.n[1 : 1+later]
 	share := newSteps(total-first, later)
-	for range c.gaps {
-		c.n = append(c.n, share.next())
+	if share.over == 0 {
+		for i := range rest {
+			rest[i] = share.whole
+		}
+	} else {
+		for i := range rest {
+			rest[i] = share.next()
+		}
 	}
+	c.n = c.n[:1+later]
 }
 
-// into adds the tokens to counts by step from an instant on; those before and behind are left
-// out.
-func (c *chunks) into(counts []int64, from, step int64) {
-	if step == 0 || len(counts) == 0 {
+// places says where tokens are counted.
+type places interface {
+	// at returns a stretch of time around t in which all tokens count alike.
+	at(t int64) (low, high int64)
+	// take takes in n tokens of the stretch that at returned last. Their instants add up to
+	// n·t + more.
+	take(n, t, more int64)
+}
+
+// walk hands the tokens to where they are counted, stretch by stretch.
+func (c *chunks) walk(to places) {
+	if len(c.n) == 0 {
 		return
 	}
-	var sum, low, high int64 // of the step that i counts; none to begin with
-	i := int64(-1)
-	end := from + int64(len(counts))*step
-	for k, t := range c.at {
-		if t < low || t >= high {
-			if i >= 0 {
-				counts[i] += sum
+	t, n, more := c.first, c.n[0], int64(0)
+	low, high := to.at(t)
+	if c.far() {
+		for i, g := range c.gaps {
+			to.take(n, t, 0)
+			if t += 1000 * g; t < low || t >= high {
+				low, high = to.at(t)
 			}
-			sum = 0
-			switch {
-			case t < from:
-				i, low, high = -1, null, from
-			case t >= end:
-				i, low, high = -1, end, miss
-			default:
-				i = (t - from) / step
-				low = from + i*step
-				high = low + step
-			}
+			n = c.n[i+1]
 		}
-		sum += c.n[k]
-	}
-	if i >= 0 {
-		counts[i] += sum
-	}
-}
-
-// within is how many tokens arrived from one instant to before another.
-func (c *chunks) within(from, to int64) (sum int64) {
-	for k, t := range c.at {
-		if t >= from && t < to {
-			sum += c.n[k]
-		}
-	}
-	return sum
-}
-
-// stay adds to area, for each token that arrived before an end, the time from its arrival, or
-// from the begin if that is later, to that end.
-func (c *chunks) stay(area *stats.Sum, begin, end int64) {
-	if end <= begin {
+		to.take(n, t, 0)
 		return
 	}
-	for k, t := range c.at {
-		if t < end {
-			area.AddProduct(c.n[k], end-max(t, begin))
+	since := int64(0) // the first
+	low, high = low-t, high-t
+	counts := c.n[1:][:len(c.gaps)]
+	for i, g := range c.gaps {
+		if since += 1000 * g; since < low || since >= high {
+			to.take(n, t, more)
+			n, more = 0, 0
+			low, high = to.at(t + since)
+			low, high = low-t, high-t
 		}
+		k := counts[i]
+		n += k
+		more += k * since
+	}
+	to.take(n, t, more)
+}
+
+// far says that the times of all tokens may add up to more than fits in 64 bits.
+func (c *chunks) far() bool {
+	sum := uint64(0)
+	for _, n := range c.n { // each below 2^24, as is their number
+		sum += uint64(n)
+	}
+	return bits.Len64(sum)+bits.Len64(1000*uint64(c.reach)) > 62
+}
+
+// Ends of time for stretches: differences of instants to them fit in 64 bits.
+const (
+	earliest = -maxTime << 1
+	endless  = maxTime << 2
+)
+
+// bySteps counts tokens by step from an instant on; those before and behind are left out.
+type bySteps struct {
+	counts     []int64
+	from, step int64
+	i          int64 // of the step at hand, −1: none
+}
+
+func (b *bySteps) at(t int64) (low, high int64) {
+	end := b.from + int64(len(b.counts))*b.step
+	switch b.i = -1; {
+	case t < b.from:
+		return earliest, b.from
+	case t >= end:
+		return end, endless
+	}
+	b.i = (t - b.from) / b.step
+	low = b.from + b.i*b.step
+	return low, low + b.step
+}
+
+func (b *bySteps) take(n, _, _ int64) {
+	if b.i >= 0 {
+		b.counts[b.i] += n
 	}
 }
 

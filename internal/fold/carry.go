@@ -24,9 +24,9 @@ func (f *fold) carry() (*summary.EncodedRows, error) {
 	if f.chunks.values > maxCarried {
 		return nil, nil
 	}
-	lists := make(map[int32]*chunks, 1024)
-	err := f.chunks.each(func(c *chunks) error {
-		lists[f.placed(c.row)] = &chunks{gaps: slices.Clone(c.gaps), delays: slices.Clone(c.delays), tokens: slices.Clone(c.tokens)}
+	lists := make([]int64, f.rows.n) // where they begin in the spool
+	err := f.chunks.each(func(c *chunks, at int64) error {
+		lists[f.placed(int32(c.row))] = at
 		return nil
 	})
 	if err != nil {
@@ -59,7 +59,7 @@ func (f *fold) carry() (*summary.EncodedRows, error) {
 }
 
 // carryRows writes the rows of one part.
-func (f *fold) carryRows(w *run.Writer, part int64, lists map[int32]*chunks) error {
+func (f *fold) carryRows(w *run.Writer, part int64, lists []int64) error {
 	e := run.NewEncoder()
 	flush := func() error {
 		if e.Len() == 0 {
@@ -71,6 +71,7 @@ func (f *fold) carryRows(w *run.Writer, part int64, lists map[int32]*chunks) err
 		}
 		return w.Requests(b)
 	}
+	var c chunks
 	rows := f.rows.cursor()
 	for i := range f.rows.n {
 		j := rows.seek(i)
@@ -83,7 +84,10 @@ func (f *fold) carryRows(w *run.Writer, part int64, lists map[int32]*chunks) err
 		}
 		q := f.request(&r)
 		if r.spooled {
-			addLists(q, lists[int32(i)])
+			if err := f.chunks.at(lists[i], &c); err != nil {
+				return err
+			}
+			carryLists(q, &c)
 		}
 		if e.Append(q); e.Full() {
 			if err := flush(); err != nil {
@@ -126,9 +130,9 @@ func (f *fold) request(r *rec) *run.Request {
 	return q
 }
 
-// addLists adds the lists of a row. One that had some keeps one, be it of
+// carryLists adds the lists of a row. One that had some keeps one, be it of
 // nulls: how its tokens are spread over time depends on there being lists.
-func addLists(q *run.Request, c *chunks) {
+func carryLists(q *run.Request, c *chunks) {
 	if len(c.gaps) > 0 {
 		q.ChunkGapUS = c.gaps
 	}

@@ -26,6 +26,18 @@ func (s *sketch) addUS(us int64) {
 	s.add(1000*us, 1)
 }
 
+// addAll takes in numbers of µs, but for those that are null.
+func (s *sketch) addAll(us []int64) {
+	small := s.small
+	for _, v := range us {
+		if uint64(v) < uint64(len(small)) {
+			small[v]++
+		} else if v != null {
+			s.add(1000*v, 1)
+		}
+	}
+}
+
 // settle takes in what was counted apart.
 func (s *sketch) settle() {
 	for us, n := range s.small {
@@ -70,23 +82,30 @@ func (f *fold) newFlow() *flow {
 	return &flow{gapSketches: g, bySecond: make([]int64, f.length()/second), batches: f.newWindowSeries()}
 }
 
-// answer is the tokens of a row, with chunk lists or without.
-type answer interface {
-	into(counts []int64, from, step int64)
-	within(from, to int64) int64
-	stay(area *stats.Sum, begin, end int64)
+// settled gives the lists of a row the number that the row has now, and the times of the row.
+func (f *fold) settled(c *chunks) {
+	c.row, c.part = int64(f.placed(int32(c.row))), int64(f.position[c.part])
+	if off := f.parts[c.part].offset; off != 0 {
+		for _, t := range [...]*int64{&c.u, &c.first, &c.wrote, &c.leave} {
+			if *t != null {
+				*t += off
+			}
+		}
+	}
 }
 
 // chunked takes in the lists of a row.
 func (f *fold) chunked(w *flow, c *chunks) {
-	c.row = f.placed(c.row)
-	r := f.rows.read(c.row)
-	c.arrive(&r)
-	f.rows.arrived[c.row] = f.flows(w, c, r.in, r.wrote, either(r.lastKernel, r.last))
-	if r.inWindow && r.ok() {
-		w.add(&r, c)
-		if g := f.groups.of(c.row); g != nil {
-			g.add(&r, c)
+	f.settled(c)
+	c.arrive()
+	to := intoWindow{w: w, from: f.window.FromNS, to: f.window.ToNS, until: w.stay(f, c.in, c.wrote, c.leave)}
+	c.walk(&to)
+	w.tokens += to.arrived
+	f.rows.arrived[c.row] = to.arrived
+	if c.ok == 1 && f.inside(c.u) {
+		w.add(c)
+		if g := f.groups.of(int32(c.row)); g != nil {
+			g.add(c)
 		}
 	}
 }
@@ -106,54 +125,119 @@ func (f *fold) listless(w *flow) view {
 	}}
 }
 
-// flows takes in the tokens of a row and returns how many arrived in the window. The row had
-// so many input tokens, was written at an instant, and its last token left at another.
-func (f *fold) flows(w *flow, a answer, in, wrote, leave int64) int64 {
+// flows takes in the tokens of a row without chunk lists and returns how many arrived in the
+// window. The row had so many input tokens, was written at an instant, and its last token left
+// at another.
+func (f *fold) flows(w *flow, s *stream, in, wrote, leave int64) int64 {
 	from, to := f.window.FromNS, f.window.ToNS
-	n := a.within(from, to)
+	n := s.within(from, to)
 	w.tokens += n
 	if n > 0 {
-		a.into(w.bySecond, from, second)
-		a.into(w.batches.tokens[:], from, w.batches.step)
+		s.into(w.bySecond, from, second)
+		s.into(w.batches.tokens[:], from, w.batches.step)
 	}
-	if in != null && wrote != null && leave != null {
-		a.stay(&w.area, from, min(leave, to))
-		if stay := min(leave, to) - max(wrote, from); stay > 0 {
-			w.area.AddProduct(in, stay)
-			w.areaRows++
-		}
-	}
+	s.stay(&w.area, from, w.stay(f, in, wrote, leave))
 	return n
 }
 
-// add takes in the chunk lists of one row.
-func (w *gapSketches) add(r *rec, c *chunks) {
-	for _, g := range c.gaps {
-		w.icl.addUS(g)
+// stay takes in the input tokens of a row and returns until when its output tokens stay in
+// flight in the window; its beginning, or before that: none does, or it is not known.
+func (w *flow) stay(f *fold, in, wrote, leave int64) (until int64) {
+	from, to := f.window.FromNS, f.window.ToNS
+	if in == null || wrote == null || leave == null {
+		return from
 	}
-	before := int64(null)
-	for i, d := range c.delays {
-		if d != null {
-			w.delay.addUS(d)
-			if before != null {
-				g := c.gaps[i-1] - d + before
+	until = min(leave, to)
+	if stay := until - max(wrote, from); stay > 0 {
+		w.area.AddProduct(in, stay)
+		w.areaRows++
+	}
+	return until
+}
+
+// intoWindow counts the tokens of an answer in the window: all, by second, by thirtieth, and how
+// long they stay in flight.
+type intoWindow struct {
+	w        *flow
+	from, to int64
+	until    int64 // they stay, from the window's beginning on
+	arrived  int64
+
+	before, inside, staying bool // of the stretch at hand
+	second, batch           int64
+}
+
+func (x *intoWindow) at(t int64) (low, high int64) {
+	x.before, x.inside = t < x.from, t >= x.from && t < x.to
+	x.staying = t < x.until && x.until > x.from
+	switch {
+	case x.before:
+		return earliest, x.from
+	case !x.inside:
+		return x.to, endless
+	}
+	x.second = (t - x.from) / second
+	low = x.from + x.second*second
+	high = min(x.to, low+second)
+	if step := x.w.batches.step; step > 0 {
+		x.batch = (t - x.from) / step
+		begin := x.from + x.batch*step
+		low, high = max(low, begin), min(high, begin+step)
+	} else {
+		x.batch = batches
+	}
+	if x.staying {
+		return low, min(high, x.until)
+	}
+	return max(low, x.until), high
+}
+
+func (x *intoWindow) take(n, t, more int64) {
+	if x.inside {
+		x.arrived += n
+		if x.second < int64(len(x.w.bySecond)) {
+			x.w.bySecond[x.second] += n
+		}
+		if x.batch < batches {
+			x.w.batches.tokens[x.batch] += n
+		}
+	}
+	if x.staying {
+		if x.before {
+			x.w.area.AddProduct(n, x.until-x.from)
+		} else {
+			x.w.area.AddProduct(n, x.until-t)
+			x.w.area.Add(-more)
+		}
+	}
+}
+
+// add takes in the chunk lists of one row.
+func (w *gapSketches) add(c *chunks) {
+	w.icl.addAll(c.gaps)
+	w.delay.addAll(c.delays)
+	if len(c.delays) > 0 {
+		before := c.delays[0]
+		for i, d := range c.delays[1:] {
+			if d != null && before != null {
+				g := c.gaps[i] - d + before
 				w.wire.addUS(g)
 				w.stamped++
 				if g == 0 {
 					w.sameRead++
 				}
 			}
+			before = d
 		}
-		before = d
 	}
-	if !known(c.tokens) || r.out == null {
+	if !known(c.tokens) || c.out == null {
 		return
 	}
 	var sum int64
 	for _, n := range c.tokens {
 		sum += n
 	}
-	if diff := sum - r.out; 50*max(diff, -diff) > r.out {
+	if diff := sum - c.out; 50*max(diff, -diff) > c.out {
 		return
 	}
 	var waited int64 // µs; a gap that brought nothing belongs to the next that did

@@ -105,19 +105,15 @@ func TestArrivalsKeepTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got, want int64
-		c := chunks{gaps: q.ChunkGapUS}
-		for _, v := range q.ChunkTokens {
-			c.tokens = append(c.tokens, pack(v))
-		}
+		c := &f.lists
 		if len(q.ChunkGapUS) > 0 || len(q.ChunkTokens) > 0 {
-			c.arrive(r)
-			last := int64(null)
-			for k, at := range c.at {
-				if at < last || c.n[k] < 0 {
-					t.Fatalf("request %d: %d tokens at %d after %d", q.RequestID, c.n[k], at, last)
+			c.listed = f.listed(r)
+			c.arrive()
+			for _, n := range c.n {
+				if n < 0 {
+					t.Fatalf("request %d: %d tokens arrive", q.RequestID, n)
 				}
-				last = at
-				got += c.n[k]
+				got += n
 			}
 		} else {
 			x := &frame{s: &f.rows}

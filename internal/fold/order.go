@@ -20,10 +20,10 @@ const orderSlack = 50_000
 // add checks one row: due ≤ dispatched ≤ conn_asked ≤ dns ≤ connect ≤ tls ≤
 // conn_ready ≤ write_done ≤ first_byte ≤ first_event ≤ first_token ≤ last_token ≤
 // end, kernel stamps not after their user stamps nor before the request was written, chunk
-// times ascending. Steps that
+// times ascending: low is the lowest of 0 and what stands in its lists of gaps and delays, µs. Steps that
 // did not happen are passed over; an answer that came before the request was
 // written is not compared with write_done.
-func (o *order) add(q *run.Request) {
+func (o *order) add(q *run.Request, low int64) {
 	var breach int64
 	last := formats.Int{}
 	step := func(t formats.Int) {
@@ -58,14 +58,7 @@ func (o *order) add(q *run.Request) {
 			breach = max(breach, d.V)
 		}
 	}
-	for _, g := range q.ChunkGapUS {
-		breach = max(breach, -1000*g)
-	}
-	for _, d := range q.ChunkDelayUS {
-		if d.Valid {
-			breach = max(breach, -1000*d.V)
-		}
-	}
+	breach = max(breach, -1000*low)
 	if lag := q.DispatchedNS.Minus(q.DueNS); lag.Valid && lag.V < 0 {
 		o.early++
 	}

@@ -36,7 +36,11 @@ func TestOrder(t *testing.T) {
 		q := good()
 		c.change(q)
 		var o order
-		o.add(q)
+		var lists chunks
+		if err := lists.take(q); err != nil {
+			t.Fatal(err)
+		}
+		o.add(q, lists.low)
 		if o.rows != c.rows || o.over != c.over || o.early != c.early || o.most != c.breach {
 			t.Errorf("%s: rows %d, over %d, early %d, most %d; want %d, %d, %d, %d", c.name, o.rows, o.over, o.early, o.most, c.rows, c.over, c.early, c.breach)
 		}

@@ -25,6 +25,7 @@ type fold struct {
 	gaps    []int64 // scratch
 	scratch []int64
 	chunks  spool
+	lists   chunks // scratch
 	parts   []*part
 	clients []client
 	order   order // of stamps, counted while reading
@@ -37,6 +38,7 @@ type fold struct {
 	dependent bool    // some row has predecessors
 	ends      []int64 // end of each row, where some are predecessors
 	place     []int32 // of each row as read; nil: they were read in order
+	position  []int32 // of each part as read
 	epoch     run.Epoch
 	window    summary.Window
 	plan      summary.Plan
@@ -259,11 +261,12 @@ func (f *fold) readRows(q *part, p *run.Part, n, part int, r *rec) error {
 			r.scheduled = null // the schedule's times do not say when it would have been sent
 		}
 		if q.told == nil {
-			f.order.add(row)
+			f.order.add(row, f.lists.low)
 		}
 		if len(row.ChunkGapUS) > 0 || len(row.ChunkDelayUS) > 0 || len(row.ChunkTokens) > 0 {
 			r.spooled = true
-			if err := f.chunks.add(int32(f.rows.n), row); err != nil {
+			f.lists.listed = f.listed(r)
+			if err := f.chunks.add(&f.lists); err != nil {
 				return err
 			}
 		}

@@ -144,7 +144,7 @@ func (f *fold) take(r *rec, q *run.Request, place string, part int) error {
 	if source < 0 {
 		return bad("token_source", q.TokenSource, "one of those of version 1")
 	}
-	if err := checkChunks(q); err != nil {
+	if err := f.lists.take(q); err != nil {
 		return bad(err.What, err.Got, err.Want)
 	}
 	*r = rec{id: q.RequestID, turn: q.Turn,
@@ -171,10 +171,7 @@ func (f *fold) take(r *rec, q *run.Request, place string, part int) error {
 		f.after, f.dependent = append(f.after, q.After...), true
 	}
 	if n := len(q.ChunkGapUS); n > 0 {
-		r.gapN, r.gapSum = int64(n), 0
-		for _, g := range q.ChunkGapUS {
-			r.gapSum += 1000 * g
-		}
+		r.gapN, r.gapSum = int64(n), 1000*f.lists.sum
 		p99, most := f.largest(q.ChunkGapUS, n-int(stats.NearestRank(int64(n), 990))+1)
 		r.gapP99, r.gapMax = 1000*p99, 1000*most
 	}
@@ -262,40 +259,6 @@ type countField struct {
 	name string
 	v    formats.Int
 	most int64
-}
-
-// checkChunks compares the lists of a row with each other.
-func checkChunks(q *run.Request) *formats.SyntaxError {
-	const maxGap = 1 << 45     // µs, a year
-	n := len(q.ChunkGapUS) + 1 // token events
-	if n > maxTokens {
-		return &formats.SyntaxError{What: "chunk_gap_us", Got: fmt.Sprintf("%d gaps", n), Want: fmt.Sprintf("at most %d", maxTokens)}
-	}
-	var at int64 // µs
-	for i, g := range q.ChunkGapUS {
-		if at += g; g < -maxGap || g > maxGap || at < -maxGap || at > maxGap {
-			return &formats.SyntaxError{What: fmt.Sprintf("chunk_gap_us[%d]", i), Got: fmt.Sprint(g), Want: "gaps that add up to less than a year"}
-		}
-	}
-	for _, l := range []struct {
-		name string
-		n    int
-	}{{"chunk_delay_us", len(q.ChunkDelayUS)}, {"chunk_tokens", len(q.ChunkTokens)}} {
-		if l.n > 0 && l.n != n {
-			return &formats.SyntaxError{What: l.name, Got: fmt.Sprintf("%d values", l.n), Want: fmt.Sprintf("%d, one per token event", n)}
-		}
-	}
-	for i, v := range q.ChunkTokens {
-		if v.Valid && (v.V < 0 || v.V > maxTokens) {
-			return &formats.SyntaxError{What: fmt.Sprintf("chunk_tokens[%d]", i), Got: v.String(), Want: fmt.Sprintf("a count from 0 to %d", maxTokens)}
-		}
-	}
-	for i, v := range q.ChunkDelayUS {
-		if v.Valid && (v.V < -maxGap || v.V > maxGap) {
-			return &formats.SyntaxError{What: fmt.Sprintf("chunk_delay_us[%d]", i), Got: v.String(), Want: "less than a year"}
-		}
-	}
-	return nil
 }
 
 // roundDiv returns a·b/c rounded half up for c > 0, saturating: the product is

@@ -2,7 +2,6 @@ package fold
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,58 +9,71 @@ import (
 	"math"
 	"math/bits"
 	"os"
-
-	"hydrant/formats"
-	"hydrant/formats/run"
 )
 
 // spoolMemory is how much of the chunk lists stays in memory before they move to a
 // temporary file, bytes.
-const spoolMemory = 32 << 20
+const spoolMemory = 4 << 20
 
 // spool holds the chunk lists of all rows, written once and then read from front
 // to back as often as needed. The file has no name, so nothing is left behind
 // whatever becomes of the process.
 type spool struct {
-	memory bytes.Buffer
+	memory []byte
 	file   *os.File
 	w      *bufio.Writer
 	b      []byte
-	list   []int64 // scratch
 	limit  int
 	values int // in all lists
 }
 
-// chunks are the lists of one row. gaps has one value less than there are token
-// events; delays and tokens have one each, or none at all.
+// chunks are the lists of one row, and what of the row is needed to count its tokens. gaps
+// has one value less than there are token events; delays and tokens have one each, or none
+// at all.
 type chunks struct {
-	row    int32
+	listed
 	gaps   []int64 // µs
 	delays []int64 // µs, null where there is none
 	tokens []int64 // null where unknown
 
-	at, n []int64 // instants, and the tokens that came: filled by arrive
+	n []int64 // tokens that came with each event: filled by arrive
+
+	sum, low int64 // µs, of the gaps, and the lowest of 0, gaps and delays: filled by take
 }
 
-// add writes a record: its length, the row, the number of gaps, and the three lists.
-func (s *spool) add(row int32, q *run.Request) error {
-	s.values += len(q.ChunkGapUS) + 1
+// listed is what a record says of its row beside the lists.
+type listed struct {
+	row, part               int64
+	ok                      int64 // 1: the row belongs to O
+	u, first, wrote, leave  int64 // leave: the arrival of the last token
+	in, out, events, opener int64 // opener: tokens of the first event
+	reach                   int64 // µs, how far from the first event another lies at most
+}
+
+// listedBytes is their length in a record.
+const listedBytes = 8 * 12
+
+func (l *listed) numbers() [12]*int64 {
+	return [...]*int64{&l.row, &l.part, &l.ok, &l.u, &l.first, &l.wrote, &l.leave, &l.in, &l.out, &l.events, &l.opener, &l.reach}
+}
+
+// add writes a record: its length, what is said of the row, the number of gaps, and the
+// three lists.
+func (s *spool) add(c *chunks) error {
+	s.values += len(c.gaps) + 1
 	const head = 4
 	b := append(s.b[:0], make([]byte, head)...)
-	b = binary.AppendUvarint(b, uint64(row))
-	b = binary.AppendUvarint(b, uint64(len(q.ChunkGapUS)))
-	b = appendList(b, q.ChunkGapUS)
-	for _, list := range [...][]formats.Int{q.ChunkDelayUS, q.ChunkTokens} {
-		s.list = s.list[:0]
-		for _, v := range list {
-			s.list = append(s.list, pack(v))
-		}
-		b = appendList(b, s.list)
+	for _, v := range c.numbers() {
+		b = binary.LittleEndian.AppendUint64(b, uint64(*v))
 	}
+	b = binary.AppendUvarint(b, uint64(len(c.gaps)))
+	b = appendList(b, c.gaps)
+	b = appendList(b, c.delays)
+	b = appendList(b, c.tokens)
 	binary.LittleEndian.PutUint32(b, uint32(len(b)-head))
 	s.b = b
-	if s.file == nil && s.memory.Len()+len(b) <= s.limit {
-		s.memory.Write(b)
+	if s.file == nil && len(s.memory)+len(b) <= s.limit {
+		s.memory = append(s.memory, b...)
 		return nil
 	}
 	if s.file == nil {
@@ -77,20 +89,25 @@ func (s *spool) add(row int32, q *run.Request) error {
 // code 0 is null, what a code is added to, and the codes. A list of nothing but nulls is as
 // good as none.
 func appendList(b []byte, list []int64) []byte {
-	low, high, nulls := int64(math.MaxInt64), int64(math.MinInt64), false
+	reach, base, nulls := uint64(0), int64(0), false
 	for _, v := range list {
-		if v == null {
-			nulls = true
-			continue
+		reach |= uint64(v)
+	}
+	if len(list) == 0 || int64(reach) < 0 { // one is negative, or null
+		low, high := int64(math.MaxInt64), int64(math.MinInt64)
+		for _, v := range list {
+			if v == null {
+				nulls = true
+				continue
+			}
+			low, high = min(low, v), max(high, v)
 		}
-		low, high = min(low, v), max(high, v)
-	}
-	if low > high {
-		return append(b, noList)
-	}
-	reach, base := uint64(high)-uint64(low), low
-	if nulls {
-		reach, base = reach+1, base-1
+		if low > high {
+			return append(b, noList)
+		}
+		if reach, base = uint64(high)-uint64(low), low; nulls {
+			reach, base = reach+1, base-1
+		}
 	}
 	width := (bits.Len64(reach) + 7) / 8
 	mark := byte(width)
@@ -100,12 +117,27 @@ func appendList(b []byte, list []int64) []byte {
 	b = binary.AppendVarint(append(b, mark), base)
 	from := len(b)
 	b = append(b, make([]byte, len(list)*width+8)...)
-	for i, v := range list {
-		code := uint64(0)
-		if v != null {
-			code = uint64(v) - uint64(base)
+	out := b[from:]
+	switch {
+	case nulls || width > 2:
+		for i, v := range list {
+			code := uint64(0)
+			if v != null {
+				code = uint64(v) - uint64(base)
+			}
+			binary.LittleEndian.PutUint64(out[i*width:], code)
 		}
-		binary.LittleEndian.PutUint64(b[from+i*width:], code)
+	case width == 2:
+		out = out[:2*len(list)]
+		for _, v := range list {
+			binary.LittleEndian.PutUint16(out, uint16(v-base))
+			out = out[2:]
+		}
+	case width == 1:
+		out = out[:len(list)]
+		for i, v := range list {
+			out[i] = byte(v - base)
+		}
 	}
 	return b[:from+len(list)*width]
 }
@@ -123,57 +155,107 @@ func (s *spool) spill() error {
 	}
 	_ = os.Remove(file.Name()) // where an open file cannot be removed, close does
 	s.file, s.w = file, bufio.NewWriterSize(file, 1<<18)
-	_, err = s.w.Write(s.memory.Bytes())
-	s.memory = bytes.Buffer{}
+	_, err = s.w.Write(s.memory)
+	s.memory = nil
 	return err
 }
 
-// each hands out the lists in the order in which they were added. They are valid
-// until the function returns.
-func (s *spool) each(do func(c *chunks) error) error {
-	var in io.Reader = bytes.NewReader(s.memory.Bytes())
-	if s.file != nil {
-		if err := s.w.Flush(); err != nil {
-			return fmt.Errorf("temporary file for chunk gaps: %w", err)
-		}
-		if _, err := s.file.Seek(0, io.SeekStart); err != nil {
-			return fmt.Errorf("temporary file for chunk gaps: %w", err)
-		}
-		in = bufio.NewReaderSize(s.file, 1<<18)
+// reader returns what was written so far, to be read from any place.
+func (s *spool) reader() (io.ReaderAt, error) {
+	if s.file == nil {
+		return bytesAt(s.memory), nil
 	}
+	if err := s.w.Flush(); err != nil {
+		return nil, fmt.Errorf("temporary file for chunk gaps: %w", err)
+	}
+	return s.file, nil
+}
+
+// bytesAt reads from memory.
+type bytesAt []byte
+
+func (b bytesAt) ReadAt(p []byte, off int64) (int, error) {
+	if off >= int64(len(b)) {
+		return 0, io.EOF
+	}
+	n := copy(p, b[off:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// each hands out the lists in the order in which they were added, and where their record
+// begins. They are valid until the function returns.
+func (s *spool) each(do func(c *chunks, at int64) error) error {
+	r, err := s.reader()
+	if err != nil {
+		return err
+	}
+	in := bufio.NewReaderSize(io.NewSectionReader(r, 0, math.MaxInt64), 1<<18)
 	var c chunks
-	var head [4]byte
-	for {
-		_, err := io.ReadFull(in, head[:])
+	for at := int64(0); ; {
+		n, err := s.record(in)
 		if errors.Is(err, io.EOF) {
 			return nil
-		}
-		var b []byte
-		if err == nil {
-			n := int(binary.LittleEndian.Uint32(head[:]))
-			if cap(s.b) < n+8 {
-				s.b = make([]byte, n+8)
-			}
-			b = s.b[:n+8] // a code is read with what follows it
-			_, err = io.ReadFull(in, b[:n])
 		}
 		if err != nil {
 			return fmt.Errorf("temporary file for chunk gaps: %w", err)
 		}
-		c.read(b)
-		if err := do(&c); err != nil {
+		c.read(s.b)
+		if err := do(&c, at); err != nil {
 			return err
 		}
+		at += int64(n)
 	}
+}
+
+// at takes the lists of the record that begins at a place that each named.
+func (s *spool) at(place int64, c *chunks) error {
+	r, err := s.reader()
+	if err == nil {
+		_, err = s.record(io.NewSectionReader(r, place, math.MaxInt64-place))
+	}
+	if err != nil {
+		return fmt.Errorf("temporary file for chunk gaps: %w", err)
+	}
+	c.read(s.b)
+	return nil
+}
+
+// record reads the next record into b, with 8 bytes behind it, and returns its length.
+func (s *spool) record(in io.Reader) (int, error) {
+	const head = 4
+	s.b = sized(s.b, head)
+	if _, err := io.ReadFull(in, s.b); err != nil {
+		return 0, err
+	}
+	n := int(binary.LittleEndian.Uint32(s.b))
+	s.b = sized(s.b, n+8) // a code is read with what follows it
+	if _, err := io.ReadFull(in, s.b[:n]); errors.Is(err, io.EOF) {
+		return 0, io.ErrUnexpectedEOF
+	} else if err != nil {
+		return 0, err
+	}
+	return head + n, nil
+}
+
+// sized returns a slice of n elements of any value, s where it is long enough.
+func sized(s []byte, n int) []byte {
+	if cap(s) < n {
+		return make([]byte, n, n+n/4)
+	}
+	return s[:n]
 }
 
 // read takes a record that add wrote, with 8 bytes behind it.
 func (c *chunks) read(b []byte) {
-	row, k := binary.Uvarint(b)
-	b = b[k:]
+	for i, v := range c.numbers() {
+		*v = int64(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	b = b[listedBytes:]
 	n, k := binary.Uvarint(b)
 	b = b[k:]
-	c.row = int32(row)
 	c.gaps, b = readList(c.gaps[:0], b, int(n))
 	c.delays, b = readList(c.delays[:0], b, int(n)+1)
 	c.tokens, _ = readList(c.tokens[:0], b, int(n)+1)
@@ -188,18 +270,30 @@ func readList(v []int64, b []byte, n int) ([]int64, []byte) {
 	width, nulls := int(mark&0xf), mark&withNulls != 0
 	base, k := binary.Varint(b)
 	b = b[k:]
-	mask := uint64(math.MaxUint64)
-	if width < 8 {
-		mask = 1<<(8*width) - 1
-	}
-	if cap(v) < n {
-		v = make([]int64, n)
-	}
-	v = v[:n]
-	for i := range v {
-		code := binary.LittleEndian.Uint64(b[i*width:]) & mask
-		if v[i] = base + int64(code); nulls && code == 0 {
-			v[i] = null
+	v = resized(v, n)
+	switch {
+	case nulls || width > 2:
+		mask := masks[width]
+		for i := range v {
+			code := binary.LittleEndian.Uint64(b[i*width:]) & mask
+			if v[i] = base + int64(code); nulls && code == 0 {
+				v[i] = null
+			}
+		}
+	case width == 2:
+		codes := b[:2*n]
+		for i := range v {
+			v[i] = base + int64(binary.LittleEndian.Uint16(codes))
+			codes = codes[2:]
+		}
+	case width == 1:
+		codes := b[:n]
+		for i, code := range codes {
+			v[i] = base + int64(code)
+		}
+	default:
+		for i := range v {
+			v[i] = base
 		}
 	}
 	return v, b[n*width:]

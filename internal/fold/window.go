@@ -75,10 +75,11 @@ func (f *fold) findLoad() error {
 			f.ends = append(f.ends, end[:x.n]...)
 		}
 	})
-	err := f.chunks.each(func(c *chunks) error {
-		r := f.rows.read(f.placed(c.row))
-		c.arrive(&r)
-		c.into(l.tokens, l.from, second)
+	seconds := bySteps{counts: l.tokens, from: l.from, step: second}
+	err := f.chunks.each(func(c *chunks, _ int64) error {
+		f.settled(c)
+		c.arrive()
+		c.walk(&seconds)
 		return nil
 	})
 	if err != nil {

@@ -103,24 +103,24 @@ func (f *fold) arrange(position []int32) {
 	for i, k := range order {
 		f.place[k], f.ids.all[i] = int32(i), id[k]
 	}
-	for x := new(frame); len(order) > 0; order = order[x.n:] {
-		x.pick(&from, order[:min(blockRows, len(order))])
-		x.all()
-		if moved {
-			f.move(x, position)
-		}
-		f.rows.append(x)
+	var change func(m *mover, n int)
+	if moved {
+		change = func(m *mover, n int) { f.renumber(m, n, position) }
+	}
+	m := new(mover)
+	for n := 0; len(order) > 0; order = order[n:] {
+		n = min(moverRows, len(order))
+		m.move(&from, &f.rows, order[:n], change)
 	}
 }
 
-// move gives the rows of a frame the numbers of their parts and moves them to the one epoch.
-func (f *fold) move(x *frame, position []int32) {
-	x.same = [recColumns]same{}
-	part := x.col(cPart)
-	for i := range x.n {
+// renumber gives n rows the numbers of their parts and moves their times to the one epoch.
+func (f *fold) renumber(m *mover, n int, position []int32) {
+	part := &m.v[cPart]
+	for i := range n {
 		part[i] = int64(position[part[i]])
 		if off := f.parts[part[i]].offset; off != 0 {
-			x.shift(i, off)
+			m.shift(i, off)
 		}
 	}
 }
@@ -271,7 +271,23 @@ func (f *fold) placed(i int32) int32 {
 }
 
 // room is memory for a value of each row.
-func (f *fold) room() []int64 { return make([]int64, 0, f.rows.n) }
+func (f *fold) room() []int64 {
+	if n := len(f.rooms); n > 0 {
+		v := f.rooms[n-1]
+		f.rooms = f.rooms[:n-1]
+		return v
+	}
+	return make([]int64, 0, f.rows.n)
+}
+
+// free gives room back, for the next that asks.
+func (f *fold) free(rooms ...[]int64) {
+	for _, v := range rooms {
+		if cap(v) >= f.rows.n {
+			f.rooms = append(f.rooms, v[:0])
+		}
+	}
+}
 
 // each shows all rows in order.
 func (f *fold) each(do func(x *frame)) { f.rows.frames(0, f.rows.n, do) }

@@ -97,8 +97,8 @@ func TestTexts(t *testing.T) {
 	x := newTexts()
 	for range 2 {
 		for i := range 5000 {
-			if got := x.index(fmt.Append(nil, "text ", i)); got != int64(i) || x.all[got] != fmt.Sprint("text ", i) {
-				t.Fatalf("text %d has number %d, of %q", i, got, x.all[got])
+			if got := x.index(fmt.Append(nil, "text ", i)); got != int64(i) || x.of(got) != fmt.Sprint("text ", i) {
+				t.Fatalf("text %d has number %d, of %q", i, got, x.of(got))
 			}
 		}
 	}

@@ -100,7 +100,7 @@ func (f *fold) carryRows(w *run.Writer, part int64, lists []int64) error {
 
 // request is the row from which take made r.
 func (f *fold) request(r *rec) *run.Request {
-	q := &run.Request{RequestID: r.id, Turn: r.turn, Session: f.text.all[r.session], Class: f.text.all[r.class], Model: f.text.all[r.model], RemoteAddr: f.text.all[r.addr],
+	q := &run.Request{RequestID: r.id, Turn: r.turn, Session: f.text.of(r.session), Class: f.text.of(r.class), Model: f.text.of(r.model), RemoteAddr: f.text.of(r.addr),
 		After:       slices.Clone(f.predecessors(r.after, r.afterN, new([1]int64))),
 		ScheduledNS: unpack(r.scheduled), DueNS: unpack(r.due), PreparedNS: unpack(r.prepared), DispatchedNS: unpack(r.dispatched),
 		ConnAskedNS: unpack(r.asked), ConnReadyNS: unpack(r.ready), DNSNS: unpack(r.dns), ConnectNS: unpack(r.connect), TLSNS: unpack(r.tls),

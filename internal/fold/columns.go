@@ -68,7 +68,7 @@ func outcomeText(_ *fold, x *frame, i int) string { return run.Outcomes[outcomeI
 
 // textOf is the text whose number stands in a column.
 func textOf(c int) func(*fold, *frame, int) string {
-	return func(f *fold, x *frame, i int) string { return f.text.all[x.col(c)[i]] }
+	return func(f *fold, x *frame, i int) string { return f.text.of(x.col(c)[i]) }
 }
 
 func bit(b bool) int64 {

@@ -116,7 +116,7 @@ func (f *fold) concurrency(w *flow) view {
 		}
 	}
 	type stretch struct{ from, to int64 }
-	open := make([]stretch, len(f.text.all))
+	open := make([]stretch, f.text.n())
 	for i := range open {
 		open[i] = stretch{miss, null}
 	}
@@ -136,7 +136,7 @@ func (f *fold) concurrency(w *flow) view {
 		add(&waiting, x.n, x.col(cDue), asked)
 	}, func() {
 		for i, s := range open {
-			if f.text.all[i] != "" && s.from != miss {
+			if len(f.text.bytes(int64(i))) > 0 && s.from != miss {
 				sessions.add(from, to, s.from, s.to)
 			}
 		}
@@ -147,6 +147,7 @@ func (f *fold) concurrency(w *flow) view {
 			m := gathering(x.id)
 			x.l.scratch = f.scratch
 			x.l.metric(&m, from, to)
+			f.free(x.l.up, x.l.down)
 			f.scratch, *x.l = x.l.scratch, level{}
 			f.metrics = append(f.metrics, m)
 			if x.l == &inFlight {

@@ -108,6 +108,7 @@ func (f *fold) delivered() view {
 		}
 		f.subWindows(inU, inS)
 		f.dispersion(inU, inS)
+		f.free(us, ss)
 	}}
 }
 

@@ -40,7 +40,10 @@ func (f *fold) timingMetrics(rows []int32) (metrics []summary.Metric) {
 	for from := 0; from < len(timings); from += together {
 		some := timings[from:min(from+together, len(timings))]
 		for k := range some {
-			t.values[k] = resized(t.values[k], n)
+			if cap(t.values[k]) < n {
+				t.values[k] = f.room()
+			}
+			t.values[k] = t.values[k][:n]
 		}
 		f.share(n, func(from, to int) { f.takeValues(some, rows, from, to) })
 		f.jobs(n, len(some), func(d *ranker, k int) { made[from+k] = f.timingMetric(d, &some[k], t.values[k]) })
@@ -137,11 +140,14 @@ func (f *fold) jobs(n, jobs int, job func(d *ranker, i int)) {
 	}
 	var next atomic.Int64
 	var wait sync.WaitGroup
-	for range min(jobs, runtime.GOMAXPROCS(0)) {
+	for k := range min(jobs, runtime.GOMAXPROCS(0)) {
+		if k == len(f.rankers) {
+			f.rankers = append(f.rankers, &ranker{})
+		}
+		d := f.rankers[k]
 		wait.Go(func() {
-			var d ranker
 			for i := int(next.Add(1)) - 1; i < jobs; i = int(next.Add(1)) - 1 {
-				job(&d, i)
+				job(d, i)
 			}
 		})
 	}

@@ -320,6 +320,7 @@ func (f *fold) clientShares() view {
 				v.Evidence = "lower bound: no kernel stamps"
 			}
 		}
+		f.free(ttft, client)
 	}}
 }
 
@@ -354,6 +355,7 @@ func (f *fold) observed(w *flow) view {
 			ratio = share(f.ranker.rank(ttft, 500)[0], f.ranker.rank(e2e, 500)[0])
 		}
 		f.sheet.set("ttft_of_e2e", ratio, n, "no ok row has 10 token events")
+		f.free(ttft, e2e)
 	}}
 }
 

@@ -74,8 +74,7 @@ type frame struct {
 	n     int
 	first int    // number of the first row of a block
 	block *block // nil: rows that were picked
-	picks []pick
-	runs  []pickRun
+	picks
 
 	have   [allColumns]bool
 	same   [recColumns]same
@@ -93,16 +92,45 @@ type same struct {
 	all   bool
 }
 
-// pick is a row that stands in the frame at a place.
-type pick struct {
-	row int32
-	at  uint8
+// picks are rows of a store in an order of their own, by the blocks that they lie in. Those of
+// one block are looked at together.
+type picks struct {
+	picks []pick
+	runs  []pickRun
+	ends  []int32 // scratch
 }
+
+// pick is a row that is wanted at a place.
+type pick struct{ row, at int32 }
 
 // pickRun is picked rows of one block.
 type pickRun struct {
 	block    *block
 	from, to int
+}
+
+// choose picks rows.
+func (x *picks) choose(s *store, rows []int32) {
+	x.runs = x.runs[:0]
+	x.picks = slices.Grow(x.picks[:0], len(rows))[:len(rows)]
+	first, last := slices.Min(rows)/blockRows, slices.Max(rows)/blockRows
+	x.ends = slices.Grow(x.ends[:0], int(last-first)+1)[:last-first+1]
+	clear(x.ends)
+	for _, r := range rows {
+		x.ends[r/blockRows-first]++
+	}
+	from := int32(0)
+	for b, n := range x.ends {
+		if x.ends[b] = from; n > 0 {
+			x.runs = append(x.runs, pickRun{s.blocks[int(first)+b], int(from), int(from + n)})
+			from += n
+		}
+	}
+	for i, r := range rows {
+		end := &x.ends[r/blockRows-first]
+		x.picks[*end] = pick{r, int32(i)}
+		*end++
+	}
 }
 
 // show makes a frame the rows of a block.
@@ -116,20 +144,7 @@ func (x *frame) show(s *store, b int) {
 func (x *frame) pick(s *store, rows []int32) {
 	x.s, x.n, x.first, x.block = s, len(rows), 0, nil
 	x.have, x.chain = [allColumns]bool{}, firstTime
-	x.picks, x.runs = x.picks[:0], x.runs[:0]
-	for i, r := range rows {
-		x.picks = append(x.picks, pick{r, uint8(i)})
-	}
-	if !slices.IsSorted(rows) {
-		slices.SortFunc(x.picks, func(a, b pick) int { return int(a.row) - int(b.row) })
-	}
-	for i := 0; i < len(x.picks); {
-		b, from := x.picks[i].row/blockRows, i
-		for i < len(x.picks) && x.picks[i].row/blockRows == b {
-			i++
-		}
-		x.runs = append(x.runs, pickRun{s.blocks[b], from, i})
-	}
+	x.choose(s, rows)
 }
 
 // col returns a column as it stands in rec.
@@ -180,9 +195,11 @@ func (x *frame) fill(c int, to *column, timed bool) {
 	}
 	x.same[c] = same{}
 	if x.block == nil {
-		for _, run := range x.runs {
-			x.fillRun(&run.block.columns[c], run.block.data, x.picks[run.from:run.to], out, to, timed)
+		var near []int64
+		if to != nil {
+			near = to[:]
 		}
+		x.picks.fill(c, out[:], near, timed)
 		return
 	}
 	k, n := &x.block.columns[c], x.n
@@ -236,8 +253,14 @@ func (x *frame) one(c int, to *column) (*packed, bool) {
 		k := &x.block.columns[c]
 		return k, k.width == 0 && (k.nulls || to == nil)
 	}
+	return x.picks.one(c, to != nil)
+}
+
+// one returns a column that has the same value in all picked rows, and whether it is such a
+// one. It may be kept as differences.
+func (x *picks) one(c int, near bool) (*packed, bool) {
 	k := &x.runs[0].block.columns[c]
-	if k.width > 0 || !k.nulls && to != nil {
+	if k.width > 0 || !k.nulls && near {
 		return k, false
 	}
 	for _, run := range x.runs[1:] {
@@ -248,8 +271,15 @@ func (x *frame) one(c int, to *column) (*packed, bool) {
 	return k, true
 }
 
+// fill unpacks a column of the picked rows.
+func (x *picks) fill(c int, out, to []int64, timed bool) {
+	for _, run := range x.runs {
+		fillRun(&run.block.columns[c], run.block.data, x.picks[run.from:run.to], out, to, timed)
+	}
+}
+
 // fillRun fills the picked rows of one block.
-func (x *frame) fillRun(k *packed, data []byte, picks []pick, out, to *column, timed bool) {
+func fillRun(k *packed, data []byte, picks []pick, out, to []int64, timed bool) {
 	base, step, mask, nulls := k.base, int(k.width), masks[k.width], k.nulls
 	data = data[k.at:]
 	switch {
@@ -320,22 +350,6 @@ func (x *frame) row(i int) (r rec) {
 	r.setFlags(x.col(cFlags)[i])
 	r.inWindow, r.arrived = x.marks()[i]&isPlanned > 0, x.arrived()[i]
 	return r
-}
-
-// all unpacks every column.
-func (x *frame) all() {
-	for c := range recColumns {
-		x.col(c)
-	}
-}
-
-// shift moves every time of row i by ns.
-func (x *frame) shift(i int, ns int64) {
-	for c := cDue; c <= lastTime; c++ {
-		if v := x.col(c); v[i] != null {
-			v[i] += ns
-		}
-	}
 }
 
 // cursor walks over the rows of a store, mostly in their order.

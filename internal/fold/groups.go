@@ -96,9 +96,9 @@ func (f *fold) group() error {
 func (f *fold) keyOf(x *frame, i int, key string) string {
 	switch key {
 	case "class":
-		return f.text.all[x.col(cClass)[i]]
+		return f.text.of(x.col(cClass)[i])
 	case "model":
-		return f.text.all[x.col(cModel)[i]]
+		return f.text.of(x.col(cModel)[i])
 	case "turn":
 		return strconv.FormatInt(x.col(cTurn)[i], 10)
 	case "input-bucket":
@@ -111,7 +111,7 @@ func (f *fold) keyOf(x *frame, i int, key string) string {
 	case "outcome":
 		return run.Outcomes[outcomeIn(x.col(cFlags)[i])]
 	case "remote_addr":
-		return f.text.all[x.col(cAddr)[i]]
+		return f.text.of(x.col(cAddr)[i])
 	case "file":
 		return f.parts[x.col(cPart)[i]].file
 	}

@@ -180,6 +180,7 @@ func (f *fold) tokens() view {
 		if inBoth > 0 {
 			median = float64(f.ranker.rank(overhead, 500)[0])
 		}
+		f.free(overhead)
 		s.set("input_overhead", median, inBoth, noPlan)
 		s.set("input_error", (float64(in)-float64(inBoth)*median)/float64(plannedIn)-1, inBoth, noPlan)
 		s.set("output_error", float64(out)/float64(plannedOut)-1, outBoth, noPlan)

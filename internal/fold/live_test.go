@@ -50,8 +50,8 @@ func TestLiveAgreesWithTheFold(t *testing.T) {
 	if seen < 3 {
 		t.Errorf("compared %d medians; want most of %d", seen, len(LiveMetrics))
 	}
-	if n := l.f.rows.n; n > 0 || len(l.f.text.all) > 1 || len(l.f.after) > 0 {
-		t.Errorf("it keeps %d rows, %d texts, %d predecessors; want nothing of a row", n, len(l.f.text.all), len(l.f.after))
+	if n := l.f.rows.n; n > 0 || l.f.text.n() > 1 || len(l.f.after) > 0 {
+		t.Errorf("it keeps %d rows, %d texts, %d predecessors; want nothing of a row", n, l.f.text.n(), len(l.f.after))
 	}
 	bad := rows[0]
 	bad.Outcome = "lost"

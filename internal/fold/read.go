@@ -24,6 +24,7 @@ type fold struct {
 	after   []int64 // ids of predecessors, of all rows in a row
 	gaps    []int64 // scratch
 	scratch []int64
+	rooms   [][]int64 // memory for a value of each row, not in use
 	chunks  spool
 	lists   chunks // scratch
 	parts   []*part
@@ -60,6 +61,7 @@ type fold struct {
 	all, in             [len(run.Outcomes)]int64 // rows by outcome, and those in the window
 	cut                 bool                     // an input ended early
 	ranker              ranker
+	rankers             []*ranker // one for each goroutine
 	taken               taken
 }
 

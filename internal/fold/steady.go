@@ -72,6 +72,7 @@ func (f *fold) halves(w *flow) view {
 				ranks[half] = f.ranker.rank(x, 500, 900)
 			}
 		}
+		f.free(ttft)
 		for k, id := range [...]string{"half_ttft_p50", "half_ttft_p90"} {
 			q := [2]float64{math.NaN(), math.NaN()}
 			for half, v := range ranks {

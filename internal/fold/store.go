@@ -99,22 +99,25 @@ func (s *store) room() (x *frame, at int) {
 // added says that so many rows stand in the room, which has to hold them.
 func (s *store) added(n int) {
 	if s.n += n; s.n%blockRows == 0 {
-		s.blocks = append(s.blocks, s.packer.pack(s.open, blockRows))
+		s.pack(s.open, blockRows)
 	}
-}
-
-// append adds the rows of a frame that has all columns, blockRows of them or the last ones.
-func (s *store) append(x *frame) {
-	s.blocks = append(s.blocks, s.packer.pack(x, x.n))
-	s.n += x.n
 }
 
 // close packs the rows that wait.
 func (s *store) close() {
 	if k := s.n % blockRows; k > 0 {
-		s.blocks = append(s.blocks, s.packer.pack(s.open, k))
+		s.pack(s.open, k)
 	}
 	s.open = nil
+}
+
+// pack adds a block of the first rows of a frame.
+func (s *store) pack(x *frame, n int) {
+	var columns [recColumns][]int64
+	for c := range columns {
+		columns[c] = x.v[c][:n]
+	}
+	s.blocks = append(s.blocks, s.packer.pack(&columns, &x.same))
 }
 
 // packer is the scratch memory of pack.
@@ -123,16 +126,16 @@ type packer struct {
 	data          []byte
 }
 
-// pack makes a block of the first rows of a frame that has all columns.
-func (p *packer) pack(x *frame, n int) *block {
+// pack makes a block of up to blockRows rows. Some of their columns are known to have one value.
+func (p *packer) pack(columns *[recColumns][]int64, known *[recColumns]same) *block {
 	b := &block{}
 	p.data = p.data[:0]
-	for i, v := range x.v[cDue][:n] {
+	for i, v := range columns[cDue] {
 		p.latest[i] = reference(v)
 	}
 	for c := range recColumns {
 		timed := c >= firstTime && c <= lastTime
-		if s := x.same[c]; s.all && (s.value == null || !timed && nearTo[c] < 0) {
+		if s := known[c]; s.all && (s.value == null || !timed && nearTo[c] < 0) {
 			b.columns[c] = packed{at: uint32(len(p.data)), nulls: s.value == null}
 			if s.value != null {
 				b.columns[c].base = s.value
@@ -140,12 +143,12 @@ func (p *packer) pack(x *frame, n int) *block {
 			continue
 		}
 		d := difference{low: math.MaxInt64, high: math.MinInt64 + 1}
-		v := x.v[c][:n]
+		v := columns[c]
 		switch {
 		case timed:
 			d.toLatest(v, &p.latest, &p.delta)
 		case nearTo[c] >= 0:
-			d.to(v, x.v[nearTo[c]][:n], &p.delta)
+			d.to(v, columns[nearTo[c]], &p.delta)
 		default:
 			d.none(v, &p.delta)
 		}

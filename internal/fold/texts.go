@@ -1,61 +1,91 @@
 package fold
 
-import "hash/maphash"
+import (
+	"bytes"
+	"hash/maphash"
+	"unsafe"
+)
 
-// texts keeps each text once. It is a hash table of its own because nearly every row asks for
-// its session: a text is found by its bytes in a batch, without a copy.
+// texts keeps each text once, one after the other. It is a hash table of its own because nearly
+// every row asks for its session: a text is found by its bytes in a batch, without a copy, and
+// texts that come together lie together.
 type texts struct {
-	all    []string
-	hashes []uint32
-	table  []int32 // number of a text + 1 by its hash, or in a place behind; 0: none
-	seed   maphash.Seed
+	letters []byte
+	ends    []int    // of each text
+	table   []uint64 // by hash, or in a place behind: the hash and the number of a text + 1; 0: none
+	seed    maphash.Seed
 }
 
-func newTexts() texts { return texts{table: make([]int32, 1<<8), seed: maphash.MakeSeed()} }
+func newTexts() texts { return texts{table: make([]uint64, 1<<8), seed: maphash.MakeSeed()} }
+
+// n is the number of texts.
+func (t *texts) n() int { return len(t.ends) }
+
+// of is the text with a number. Its bytes stay as they are, wherever others are put.
+func (t *texts) of(i int64) string {
+	b := t.bytes(i)
+	return unsafe.String(unsafe.SliceData(b), len(b))
+}
+
+func (t *texts) bytes(i int64) []byte {
+	from := 0
+	if i > 0 {
+		from = t.ends[i-1]
+	}
+	return t.letters[from:t.ends[i]]
+}
 
 // index is the number of a text, whose bytes are not kept.
 func (t *texts) index(text []byte) int64 {
-	hash := uint32(maphash.Bytes(t.seed, text))
-	mask := uint32(len(t.table) - 1)
-	k := hash & mask
+	hash := maphash.Bytes(t.seed, text) &^ numbers
+	mask := uint64(len(t.table) - 1)
+	k := hash >> 32 & mask
 	for ; t.table[k] != 0; k = (k + 1) & mask {
-		if i := t.table[k] - 1; t.hashes[i] == hash && t.all[i] == string(text) {
-			return int64(i)
+		if x := t.table[k]; x&^numbers == hash && string(t.bytes(int64(x&numbers)-1)) == string(text) {
+			return int64(x&numbers) - 1
 		}
 	}
-	t.all, t.hashes = append(t.all, string(text)), append(t.hashes, hash)
-	t.table[k] = int32(len(t.all))
-	if 2*len(t.all) > len(t.table) {
+	t.letters = append(t.letters, text...)
+	t.ends = append(t.ends, len(t.letters))
+	t.table[k] = hash | uint64(len(t.ends))
+	if 2*len(t.ends) > len(t.table) {
 		t.grow()
 	}
-	return int64(len(t.all) - 1)
+	return int64(len(t.ends) - 1)
 }
+
+// numbers are the bits of the number in a place of the table; the hash has the others.
+const numbers = 1<<32 - 1
 
 // grow doubles the table.
 func (t *texts) grow() {
-	t.table = make([]int32, 2*len(t.table))
-	mask := uint32(len(t.table) - 1)
-	for i, hash := range t.hashes {
-		k := hash & mask
+	old := t.table
+	t.table = make([]uint64, 2*len(old))
+	mask := uint64(len(t.table) - 1)
+	for _, x := range old {
+		if x == 0 {
+			continue
+		}
+		k := x >> 32 & mask
 		for t.table[k] != 0 {
 			k = (k + 1) & mask
 		}
-		t.table[k] = int32(i + 1)
+		t.table[k] = x
 	}
 }
 
 // lastText is a text of the row before: most rows have the same.
 type lastText struct {
-	text string
+	text []byte
 	at   int64
 	any  bool
 }
 
 // index is the number of a text.
 func (l *lastText) index(t *texts, text []byte) int64 {
-	if !l.any || l.text != string(text) {
+	if !l.any || !bytes.Equal(l.text, text) {
 		at := t.index(text)
-		*l = lastText{t.all[at], at, true}
+		*l = lastText{t.bytes(at), at, true}
 	}
 	return l.at
 }

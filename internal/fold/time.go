@@ -449,7 +449,7 @@ func (x *frame) arrived() *column {
 	case x.block != nil:
 		copy(out[:x.n], x.s.arrived[x.first:])
 	default:
-		for _, p := range x.picks {
+		for _, p := range x.picks.picks {
 			out[p.at] = x.s.arrived[p.row]
 		}
 	}

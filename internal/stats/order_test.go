@@ -32,6 +32,8 @@ func ordered(r *rand.Rand, n, shape int) []int64 {
 			x[i] = int64(i) / 300 % 7 * 1000
 		case 6:
 			x[i] = math.MinInt64 + r.Int64N(3)
+		case 7: // instants that are nearly in order
+			x[i] = int64(i)*1000 + r.Int64N(50_000)
 		}
 	}
 	return x

@@ -10,7 +10,7 @@ func TestSort(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	var scratch []int64
 	for _, n := range []int{0, 1, 2, 1000, 1024, 5000, 40_000} {
-		for shape := range 7 {
+		for shape := range 8 {
 			x := ordered(r, n, shape)
 			want := slices.Sorted(slices.Values(x))
 			if scratch = Sort(x, scratch); !slices.Equal(x, want) {

@@ -204,9 +204,10 @@ func TestBasetenBlocks(t *testing.T) {
 		if len(c.ids[0].([]int64)) == 4 {
 			l["input_tokens"] = []any{33, 33}
 		}
-		_, tr, end := readBaseten(t, filepath.Join(l.written(t), "small.parquet"), Options{})
+		dir := l.written(t)
+		_, tr, end := readBaseten(t, filepath.Join(dir, "small.parquet"), Options{})
 		blocks := fmt.Sprintf("%s, ", tr.Block.Last)
-		tr, err := Baseten(piped("x", bytes.NewReader(must(os.ReadFile(filepath.Join(l.written(t), "plain.parquet"))))), Options{})
+		tr, err := Baseten(piped("x", bytes.NewReader(must(os.ReadFile(filepath.Join(dir, "plain.parquet"))))), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

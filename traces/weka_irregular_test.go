@@ -38,29 +38,25 @@ func TestWekaIrregularities(t *testing.T) {
 		traces := map[string]bool{}
 		models := map[string]bool{}
 		var before *wekaRequest
-		seen := prefix{}
-		ids, top, ordered := int64(0), int64(0), true
-		owners := map[int]prefix{}
+		seen, parents, agents := &prefix{}, &prefix{}, &prefix{}
+		top, ordered := int64(0), true
 		for i := range tr.requests {
 			r := &tr.requests[i]
 			runs := tr.runs[r.from:r.to]
 			if r.agent < 0 {
 				models[r.model] = true
 			}
-			if owners[min(r.agent, 0)] == nil {
-				owners[min(r.agent, 0)] = prefix{}
+			own, owner := &prefix{}, agents
+			if r.agent < 0 {
+				owner = parents
 			}
-			own := map[int64]bool{}
 			for _, run := range runs {
 				for id := run[0]; id < run[0]+run[1]; id++ {
-					if own[id] {
+					if !own.add(id) {
 						counts["an id twice in a prompt"]++
 					}
-					own[id] = true
-					owners[min(r.agent, 0)][id] = true
-					if !seen[id] {
-						seen[id] = true
-						ids++
+					owner.add(id)
+					if seen.add(id) {
 						ordered = ordered && id > top
 						top = max(top, id)
 					}
@@ -113,15 +109,11 @@ func TestWekaIrregularities(t *testing.T) {
 			}
 			before = r
 		}
-		for id := range owners[0] {
-			if owners[-1][id] {
-				counts["ids of parent and subagent"]++
-			}
-		}
-		if ids != top {
+		counts["ids of parent and subagent"] += int(parents.distinct + agents.distinct - seen.distinct)
+		if seen.distinct != top {
 			where["holes"] = append(where["holes"], strings.TrimPrefix(tr.id, "trace_"))
 		}
-		traces["not in first-seen order"] = !ordered || ids != top
+		traces["not in first-seen order"] = !ordered || seen.distinct != top
 		traces["several models of the parent"] = len(models) > 1
 		for what, yes := range traces {
 			if yes {

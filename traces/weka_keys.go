@@ -58,11 +58,13 @@ func wholeNumber(s *jsonl.Scanner, least int64) int64 {
 	}
 	text := s.Number()
 	v, ok := whole(text)
+	if s.Err == nil && ok && v >= least {
+		return v
+	}
 	want := "a whole number of at least " + strconv.FormatInt(least, 10)
-	switch {
-	case s.Err != nil:
+	if s.Err != nil {
 		s.Err.Want = want
-	case !ok || v < least:
+	} else {
 		s.Fail(s.Field, string(text), want)
 	}
 	return v

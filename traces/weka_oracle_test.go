@@ -73,17 +73,32 @@ func (f wekaSums) add(o wekaSums) {
 	}
 }
 
-// prefix is an infinite cache for one scope of ids.
-type prefix map[int64]bool
+// prefix is an infinite cache for one scope of ids, which count from 0.
+type prefix struct {
+	has      []bool
+	distinct int64
+}
 
-func (c prefix) hit(runs []schedule.Run) (n int64) {
+// add reports whether the id is new.
+func (c *prefix) add(id int64) bool {
+	if id >= int64(len(c.has)) {
+		c.has = append(c.has, make([]bool, id+1-int64(len(c.has)))...)
+	}
+	if c.has[id] {
+		return false
+	}
+	c.has[id] = true
+	c.distinct++
+	return true
+}
+
+func (c *prefix) hit(runs []schedule.Run) (n int64) {
 	open := true
 	for _, run := range runs {
 		for id := run[0]; id < run[0]+run[1]; id++ {
-			if open = open && c[id]; open {
+			if open = !c.add(id) && open; open {
 				n++
 			}
-			c[id] = true
 		}
 	}
 	return n
@@ -92,7 +107,7 @@ func (c prefix) hit(runs []schedule.Run) (n int64) {
 // listed returns the figures of a trace in the order in which it lists its requests.
 func listed(tr *wekaTrace) wekaSums {
 	f := wekaSums{"traces": 1, "subagents": int64(len(tr.agents))}
-	cache, alone := prefix{}, map[int]prefix{}
+	cache, alone := &prefix{}, map[int]*prefix{}
 	before := int64(0)
 	for i := range tr.requests {
 		r := &tr.requests[i]
@@ -119,7 +134,7 @@ func listed(tr *wekaTrace) wekaSums {
 		}
 		runs := tr.runs[r.from:r.to]
 		if alone[r.agent] == nil {
-			alone[r.agent] = prefix{}
+			alone[r.agent] = &prefix{}
 		}
 		f["blocks"] += r.ids
 		f["hit_blocks_listed"] += cache.hit(runs)
@@ -128,7 +143,7 @@ func listed(tr *wekaTrace) wekaSums {
 			f["max_id"] = max(f["max_id"], run[0]+run[1]-1)
 		}
 	}
-	f["distinct_ids"] = int64(len(cache))
+	f["distinct_ids"] = cache.distinct
 	return f
 }
 
@@ -207,7 +222,7 @@ func TestWekaFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer whole.Close()
-	caches, ends := map[string]prefix{}, map[string]int64{}
+	caches, ends := map[string]*prefix{}, map[string]int64{}
 	for {
 		r, err := whole.Next()
 		if err == io.EOF {
@@ -217,7 +232,7 @@ func TestWekaFigures(t *testing.T) {
 			t.Fatal(err)
 		}
 		if caches[r.Session] == nil {
-			caches[r.Session] = prefix{}
+			caches[r.Session] = &prefix{}
 		}
 		if r.Blocks != nil {
 			got[r.Session]["hit_blocks_time"] += caches[r.Session].hit(r.Blocks.Add)

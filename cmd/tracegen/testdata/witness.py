@@ -12,8 +12,10 @@ import collections
 import csv
 import datetime
 import decimal
+import gc
 import gzip
 import io
+import itertools
 import json
 import os
 import sys
@@ -21,6 +23,7 @@ import zlib
 
 import zstandard
 
+gc.disable()  # the lists of ids are large and nothing here is a cycle
 D = decimal.Decimal
 decimal.getcontext().prec = 60
 SECOND = 10**9
@@ -79,8 +82,9 @@ def link(stream, grain, listed=None, spawned=None, join=()):
 def settle(r, candidates):
     candidates = list(dict.fromkeys(candidates))
     above = set()
-    for j in candidates:
-        above |= j.anc
+    for j in reversed(candidates):
+        if j not in above:  # or all that is above j is in there already
+            above |= j.anc
     r.after = [j for j in candidates if j not in above]
     r.anc = above | set(r.after)
     if r.after:
@@ -349,12 +353,8 @@ def figures(requests, block):
         f["delay_zero"] += r.delay == 0
         f["e2e"] += r.e2e or 0
         ids, known = r.ids or (), seen[r.scope]
-        r.hit = 0
-        for i in ids:
-            if i not in known:
-                break
-            r.hit += 1
-        known.update(ids)
+        r.hit = len(list(itertools.takewhile(known.__contains__, ids)))
+        known.update(ids[r.hit:])
         f["blocks"] += len(ids)
         f["hit_blocks"] += r.hit
         f["hit_tokens"] += min(r.hit * block, r.tin) if ids else 0

@@ -1,5 +1,7 @@
 package ipc
 
+import "slices"
+
 // Cells are the values of one column of a batch, of the rows not handed out yet. They are
 // valid until the next batch is loaded.
 type Cells struct {
@@ -91,4 +93,34 @@ func (c Cells) List(i int) []int64 {
 // Empty says that the lists of the next n rows hold nothing, be they there or not.
 func (c Cells) Empty(n int) bool {
 	return c.AllNull() || c.v.off[c.from] == c.v.off[c.from+n]
+}
+
+// Numbers returns the list of the ith of the next rows, none where it is null, with null in place
+// of the items that are, and how many these are. It lies in the batch, or in scratch, which comes
+// back as long as that took.
+func (c Cells) Numbers(i int, scratch []int64, null int64) (list, _ []int64, nulls int) {
+	if c.Null(i) {
+		return nil, scratch, 0
+	}
+	from, to := int(c.v.off[c.from+i]), int(c.v.off[c.from+i+1])
+	if c.v.items == nil && c.v.typ == ListInt64 {
+		return c.v.i64[from:to:to], scratch, 0
+	}
+	scratch = slices.Grow(scratch[:0], to-from)[:to-from]
+	if c.v.typ == ListInt64 {
+		copy(scratch, c.v.i64[from:to])
+	} else {
+		for k, v := range c.v.i32[from:to] {
+			scratch[k] = int64(v)
+		}
+	}
+	if c.v.items != nil {
+		for k := range scratch {
+			if !bit(c.v.items, from+k) {
+				scratch[k] = null
+				nulls++
+			}
+		}
+	}
+	return scratch, scratch, nulls
 }

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"math/bits"
+	"slices"
 
 	"hydrant/internal/stats"
 )
@@ -22,9 +23,10 @@ func totalOf(out, tokens int64) int64 { return max(0, either(out, either(tokens,
 func openingOf(total, firstChunk int64) int64 { return min(total, max(0, either(firstChunk, 1))) }
 
 // arrive fills the tokens that came with each event of a row with chunk lists, none when the
-// instant of the first is not known.
+// instant of the first is not known. Where one came with each but the first, only that has a
+// count.
 func (c *chunks) arrive() {
-	if c.n = c.n[:0]; c.first == null {
+	if c.n, c.even = c.n[:0], false; c.first == null {
 		return
 	}
 	if known(c.tokens) {
@@ -41,19 +43,14 @@ func (c *chunks) arrive() {
 		return
 	}
 	first := openingOf(total, c.opener)
-	c.n = append(resized(c.n, 1+len(c.gaps))[:0], first)
-	rest := c.n[1 : 1+later]
-	share := newSteps(total-first, later)
-	if share.over == 0 {
-		for i := range rest {
-			rest[i] = share.whole
-		}
-	} else {
-		for i := range rest {
-			rest[i] = share.next()
-		}
+	c.n = append(c.n, first)
+	if c.even = total-first == later; c.even {
+		return
 	}
-	c.n = c.n[:1+later]
+	share := newSteps(total-first, later)
+	for range c.gaps {
+		c.n = append(c.n, share.next())
+	}
 }
 
 // places says where tokens are counted.
@@ -73,6 +70,9 @@ func (c *chunks) walk(to places) {
 	t, n, more := c.first, c.n[0], int64(0)
 	low, high := to.at(t)
 	if c.far() {
+		if c.even {
+			c.n = append(c.n, slices.Repeat([]int64{1}, len(c.gaps))...)
+		}
 		for i, g := range c.gaps {
 			to.take(n, t, 0)
 			if t += 1000 * g; t < low || t >= high {
@@ -85,6 +85,20 @@ func (c *chunks) walk(to places) {
 	}
 	since := int64(0) // the first
 	low, high = low-t, high-t
+	if c.even {
+		for _, g := range c.gaps {
+			if since += 1000 * g; since < low || since >= high {
+				to.take(n, t, more)
+				n, more = 0, 0
+				low, high = to.at(t + since)
+				low, high = low-t, high-t
+			}
+			n++
+			more += since
+		}
+		to.take(n, t, more)
+		return
+	}
 	counts := c.n[1:][:len(c.gaps)]
 	for i, g := range c.gaps {
 		if since += 1000 * g; since < low || since >= high {
@@ -103,6 +117,9 @@ func (c *chunks) walk(to places) {
 // far says that the times of all tokens may add up to more than fits in 64 bits.
 func (c *chunks) far() bool {
 	sum := uint64(0)
+	if c.even {
+		sum = uint64(len(c.gaps))
+	}
 	for _, n := range c.n { // each below 2^24, as is their number
 		sum += uint64(n)
 	}

@@ -6,7 +6,7 @@ import (
 	"hydrant/formats/run"
 )
 
-// Rows without chunk lists are taken in column by column, up to a block of them at once, with
+// Rows are taken in column by column, up to a block of them at once, with
 // the checks that take makes of one row. Where one does not hold the rows are left to take,
 // which says what is wrong.
 
@@ -62,6 +62,10 @@ type bulk struct {
 	firstEvent column
 	early      [blockRows]bool
 	anyEarly   bool
+	low        column // the lowest of 0, gaps and delays of a row, µs
+	lists      chunks // of the row at hand
+	delays     []int64
+	tokens     []int64
 	outcome    lastWord
 	source     lastWord
 }
@@ -91,16 +95,15 @@ func (l *lastWord) in(list []string, word []byte) int {
 
 // takeRows takes in n rows of a part that are at hand, for which there is room in a block; false
 // when they have to be taken one by one.
-func (f *fold) takeRows(q *part, p *run.Part, n, part int) bool {
+func (f *fold) takeRows(q *part, p *run.Part, n, part int) (ok bool, err error) {
 	b := &f.bulk
 	x, at := f.rows.room()
 	if f.o.Row != nil || f.o.Fluidity != nil || f.rows.n+n >= 1<<31-1 {
-		return false
+		return false, nil
 	}
+	lists := false
 	for _, i := range runLists {
-		if !p.Cells(i).Empty(n) {
-			return false
-		}
+		lists = lists || !p.Cells(i).Empty(n)
 	}
 	most := int64(null)
 	for _, c := range instants {
@@ -120,7 +123,7 @@ func (f *fold) takeRows(q *part, p *run.Part, n, part int) bool {
 		v := to[at : at+n]
 		latest, ok := within(v, cells.Ints(v, null), least, maxTime)
 		if !ok {
-			return false
+			return false, nil
 		}
 		if c.to >= 0 {
 			x.same[c.to].all = false
@@ -138,19 +141,19 @@ func (f *fold) takeRows(q *part, p *run.Part, n, part int) bool {
 		x.same[c.to].all = false
 		v := x.v[c.to][at : at+n]
 		if _, ok := within(v, cells.Ints(v, null), 0, int64(c.most)); !ok {
-			return false
+			return false, nil
 		}
 	}
 	turn := x.v[cTurn][at : at+n]
 	if _, ok := within(turn, p.Cells(runTurn).Ints(turn, null), 0, maxCount); !ok {
-		return false
+		return false, nil
 	}
 	p.Cells(runID).Ints(x.v[cID][at:at+n], null)
 	if !b.takeFlags(q, p, x.v[cFlags][at:at+n]) {
-		return false
+		return false, nil
 	}
 
-	// Nothing can be wrong from here on.
+	// Nothing can be wrong from here on but the lists.
 	for i, w := range x.v[cWorker][at : at+n] {
 		if w == null {
 			x.v[cWorker][at+i] = -1
@@ -158,10 +161,6 @@ func (f *fold) takeRows(q *part, p *run.Part, n, part int) bool {
 	}
 	x.same[cWorker].all = false
 	x.same[cTurn].all, x.same[cID].all, x.same[cFlags].all = false, false, false
-	x.set(cGapSum, at, n, null)
-	x.set(cGapP99, at, n, null)
-	x.set(cGapMax, at, n, null)
-	x.set(cGapN, at, n, 0)
 	x.set(cFluidity, at, n, -1)
 	x.set(cPart, at, n, int64(part))
 	f.takeTexts(p, x, at, n)
@@ -177,11 +176,22 @@ func (f *fold) takeRows(q *part, p *run.Part, n, part int) bool {
 			}
 		}
 	}
+	clear(b.low[:n])
+	if lists {
+		if ok, err := f.takeLists(p, x, at, n); !ok {
+			return false, err
+		}
+	} else {
+		x.set(cGapSum, at, n, null)
+		x.set(cGapP99, at, n, null)
+		x.set(cGapMax, at, n, null)
+		x.set(cGapN, at, n, 0)
+	}
 	if q.told == nil {
 		f.order.addRows(x, at, n, b)
 	}
 	f.rows.added(n)
-	return true
+	return true, nil
 }
 
 // set fills rows of a frame with one value.
@@ -316,13 +326,18 @@ func (b *bulk) latestOf(x *frame, at, n int, most int64) latest {
 // the write on.
 var before = [...]int{cDue, cDispatched, cAsked, cDNS, cConnect, cTLS, cReady}
 
-// addRows is add for rows of a frame without chunk lists.
+// addRows is add for rows of a frame.
 func (o *order) addRows(x *frame, at, n int, b *bulk) {
 	var last, breach column
 	for i := range n {
 		last[i], breach[i] = null, 0
 	}
 	broken := false
+	for i, low := range b.low[:n] {
+		if low < 0 {
+			breach[i], broken = -1000*low, true
+		}
+	}
 	step := func(v []int64) {
 		for i, t := range v {
 			switch {

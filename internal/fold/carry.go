@@ -25,7 +25,7 @@ func (f *fold) carry() (*summary.EncodedRows, error) {
 		return nil, nil
 	}
 	lists := make([]int64, f.rows.n) // where they begin in the spool
-	err := f.chunks.each(func(c *chunks, at int64) error {
+	err := f.chunks.each(false, func(c *chunks, at int64) error {
 		lists[f.placed(int32(c.row))] = at
 		return nil
 	})

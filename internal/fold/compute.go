@@ -24,7 +24,7 @@ func (f *fold) compute(ctx context.Context) error {
 		return err
 	}
 	flow := f.newFlow()
-	if err := f.chunks.each(func(c *chunks, _ int64) error { f.chunked(flow, c); return nil }); err != nil {
+	if err := f.chunks.each(true, func(c *chunks, _ int64) error { f.chunked(flow, c); return nil }); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {

@@ -193,7 +193,11 @@ func (f *fold) readPart(ctx context.Context, q *part, p *run.Part) error {
 			return err
 		}
 		n = min(n, blockRows-f.rows.n%blockRows)
-		if f.takeRows(q, p, n, at) {
+		whole, err := f.takeRows(q, p, n, at)
+		if err != nil {
+			return err
+		}
+		if whole {
 			p.Pass(n)
 			continue
 		}

@@ -8,7 +8,6 @@ import (
 
 	"hydrant/formats"
 	"hydrant/formats/run"
-	"hydrant/internal/stats"
 )
 
 // rec is what stays of one row: everything that the metrics need. A store packs it.
@@ -155,7 +154,7 @@ func (f *fold) take(r *rec, q *run.Request, place string, part int) error {
 		answer: pack(q.FirstAnswerNS), lastKernel: pack(q.LastTokenKernelNS), last: pack(q.LastTokenNS), end: pack(q.EndNS),
 		plannedIn: pack(q.PlannedInputTokens), plannedOut: pack(q.PlannedOutputTokens), expected: pack(q.ExpectedCachedTokens), capWait: pack(q.CapWaitNS),
 		in: pack(q.InputTokens), out: pack(q.OutputTokens), reasoning: pack(q.ReasoningTokens), cached: pack(q.CachedTokens),
-		firstChunk: pack(q.FirstChunkTokens), tokens: pack(q.TokenEvents), gapSum: null, gapP99: null, gapMax: null,
+		firstChunk: pack(q.FirstChunkTokens), tokens: pack(q.TokenEvents),
 		sent: pack(q.BytesSent), reads: pack(q.Reads), multi: pack(q.MultiEventReads), segments: pack(q.SegmentsIn),
 		retransmits: pack(q.Retransmits), part: int64(part), worker: q.Worker.Or(-1),
 		session: f.textOf(cSession, q.Session), class: f.textOf(cClass, q.Class), model: f.textOf(cModel, q.Model), addr: f.textOf(cAddr, q.RemoteAddr),
@@ -170,11 +169,7 @@ func (f *fold) take(r *rec, q *run.Request, place string, part int) error {
 		r.after = int64(len(f.after))
 		f.after, f.dependent = append(f.after, q.After...), true
 	}
-	if n := len(q.ChunkGapUS); n > 0 {
-		r.gapN, r.gapSum = int64(n), 1000*f.lists.sum
-		p99, most := f.largest(q.ChunkGapUS, n-int(stats.NearestRank(int64(n), 990))+1)
-		r.gapP99, r.gapMax = 1000*p99, 1000*most
-	}
+	r.gapN, r.gapSum, r.gapP99, r.gapMax = f.gapFigures(&f.lists)
 	if f.o.Fluidity != nil {
 		r.fluidity = f.o.Fluidity.index(minus(r.first, r.due), either(r.in, r.plannedIn), r.tokens, q)
 	}

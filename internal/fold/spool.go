@@ -36,9 +36,10 @@ type chunks struct {
 	delays []int64 // µs, null where there is none
 	tokens []int64 // null where unknown
 
-	n []int64 // tokens that came with each event: filled by arrive
+	n    []int64 // tokens that came with each event: filled by arrive
+	even bool    // one with each but the first, which alone has a count
 
-	sum, low int64 // µs, of the gaps, and the lowest of 0, gaps and delays: filled by take
+	sum, low int64 // µs, of the gaps, and the lowest of 0, gaps and delays: filled by look
 }
 
 // listed is what a record says of its row beside the lists.
@@ -185,9 +186,9 @@ func (b bytesAt) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// each hands out the lists in the order in which they were added, and where their record
-// begins. They are valid until the function returns.
-func (s *spool) each(do func(c *chunks, at int64) error) error {
+// each hands out the lists in the order in which they were added, the delays where they are
+// asked for, and where their record begins. They are valid until the function returns.
+func (s *spool) each(delays bool, do func(c *chunks, at int64) error) error {
 	r, err := s.reader()
 	if err != nil {
 		return err
@@ -202,7 +203,7 @@ func (s *spool) each(do func(c *chunks, at int64) error) error {
 		if err != nil {
 			return fmt.Errorf("temporary file for chunk gaps: %w", err)
 		}
-		c.read(s.b)
+		c.read(s.b, delays)
 		if err := do(&c, at); err != nil {
 			return err
 		}
@@ -219,7 +220,7 @@ func (s *spool) at(place int64, c *chunks) error {
 	if err != nil {
 		return fmt.Errorf("temporary file for chunk gaps: %w", err)
 	}
-	c.read(s.b)
+	c.read(s.b, true)
 	return nil
 }
 
@@ -248,8 +249,9 @@ func sized(s []byte, n int) []byte {
 	return s[:n]
 }
 
-// read takes a record that add wrote, with 8 bytes behind it.
-func (c *chunks) read(b []byte) {
+// read takes a record that add wrote, with 8 bytes behind it, and its delays where they are
+// asked for.
+func (c *chunks) read(b []byte, delays bool) {
 	for i, v := range c.numbers() {
 		*v = int64(binary.LittleEndian.Uint64(b[8*i:]))
 	}
@@ -257,7 +259,11 @@ func (c *chunks) read(b []byte) {
 	n, k := binary.Uvarint(b)
 	b = b[k:]
 	c.gaps, b = readList(c.gaps[:0], b, int(n))
-	c.delays, b = readList(c.delays[:0], b, int(n)+1)
+	if c.delays = c.delays[:0]; delays {
+		c.delays, b = readList(c.delays, b, int(n)+1)
+	} else {
+		b = skipList(b, int(n)+1)
+	}
 	c.tokens, _ = readList(c.tokens[:0], b, int(n)+1)
 }
 
@@ -297,6 +303,16 @@ func readList(v []int64, b []byte, n int) ([]int64, []byte) {
 		}
 	}
 	return v, b[n*width:]
+}
+
+// skipList passes over a list of n values.
+func skipList(b []byte, n int) []byte {
+	mark := b[0]
+	if b = b[1:]; mark == noList {
+		return b
+	}
+	_, k := binary.Varint(b)
+	return b[k+int(mark&0xf)*n:]
 }
 
 func (s *spool) close() {

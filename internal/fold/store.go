@@ -63,9 +63,12 @@ var nearTo = func() (to [recColumns]int) {
 	return to
 }()
 
+// flagSpooled is the flag of a row with chunk lists.
+const flagSpooled = 1 << 20
+
 // flags packs what is no number.
 func (r *rec) flags() int64 {
-	return int64(r.outcome) | int64(r.source)<<8 | int64(r.reused+1)<<16 | bit(r.local)<<18 | bit(r.early)<<19 | bit(r.spooled)<<20 | bit(r.whole)<<21
+	return int64(r.outcome) | int64(r.source)<<8 | int64(r.reused+1)<<16 | bit(r.local)<<18 | bit(r.early)<<19 | bit(r.spooled)*flagSpooled | bit(r.whole)<<21
 }
 
 // outcomeIn and sourceIn are the outcome and the token source in flags, reusedIn and localIn

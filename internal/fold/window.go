@@ -76,7 +76,7 @@ func (f *fold) findLoad() error {
 		}
 	})
 	seconds := bySteps{counts: l.tokens, from: l.from, step: second}
-	err := f.chunks.each(func(c *chunks, _ int64) error {
+	err := f.chunks.each(false, func(c *chunks, _ int64) error {
 		f.settled(c)
 		c.arrive()
 		c.walk(&seconds)

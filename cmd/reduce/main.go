@@ -81,7 +81,7 @@ func app() *ucli.App {
 		UsageText: "reduce [OPTIONS] [RUN | SUMMARY | GPU …]",
 		Flags: append([]ucli.Flag{
 			&ucli.DurationFlag{Name: "warmup", Category: categoryWindow, Usage: "leave out the first `DURATION` of the load, at least", DefaultText: "as the run's header says"},
-			&ucli.StringFlag{Name: "window", Category: categoryWindow, Usage: "use `FROM:TO` after the first planned request, as 1m:5m, :10m or 30s:, in place of the steady window; it ends with the load at the latest", DefaultText: "from the end of the warm-up"},
+			&ucli.StringFlag{Name: "window", Category: categoryWindow, Usage: "use `FROM:TO` after the first planned request, as 1m:5m, :10m or 30s:, or two instants, as 2026-01-02T15:04:00Z/2026-01-02T15:09:00Z, in place of the steady window; it ends with the load at the latest", DefaultText: "from the end of the warm-up"},
 			&ucli.StringFlag{Name: "by", Category: categoryWindow, Usage: "reduce the rows by the values of `KEYS` too, some of " + groupKeys()},
 			&ucli.DurationFlag{Name: "slice", Category: categoryWindow, Usage: "cut the load into slices of `DURATION`, whole seconds, for the series over time", DefaultText: "about 100 slices"},
 			&ucli.StringFlag{Name: "fluidity", Category: categoryWindow, Usage: "compute the share of tokens in time, by `FIRST:LATER` deadlines, as 500ms:50ms, or 500ms+20us:50ms with 20us more for each input token"},
@@ -180,7 +180,7 @@ func parse(c *ucli.Context) (o options, err error) {
 		o.fold.MaxColumns = summary.MaxRows
 	case "off":
 		o.bare = true
-		o.fold.NoColumns = o.plot == ""
+		o.fold.NoColumns, o.fold.Sums = o.plot == "", true
 	default:
 		return o, cli.Usagef("--columns: got %q, want on or off", v)
 	}
@@ -205,6 +205,9 @@ func parse(c *ucli.Context) (o options, err error) {
 func parseWindow(s string) (*fold.Span, error) {
 	bad := cli.Usagef("--window: got %q, want FROM:TO with FROM below TO, as 1m:5m, :10m or 30s:", s)
 	long := cli.Usagef("--window: got %q, want at most %v", s, time.Duration(fold.MaxSpanNS))
+	if from, to, ok := strings.Cut(s, "/"); ok {
+		return parseInstants(s, from, to)
+	}
 	from, to, ok := strings.Cut(s, ":")
 	if !ok {
 		return nil, bad
@@ -229,6 +232,16 @@ func parseWindow(s string) (*fold.Span, error) {
 		}
 	}
 	return &w, nil
+}
+
+// parseInstants reads two instants, RFC 3339.
+func parseInstants(s, from, to string) (*fold.Span, error) {
+	a, err := time.Parse(time.RFC3339Nano, from)
+	b, err2 := time.Parse(time.RFC3339Nano, to)
+	if err != nil || err2 != nil || !b.After(a) || a.Year() < 1970 || b.Year() > 2200 {
+		return nil, cli.Usagef("--window: got %q, want two instants, the earlier first, as 2026-01-02T15:04:00Z/2026-01-02T15:09:00Z", s)
+	}
+	return &fold.Span{FromNS: a.UnixNano(), ToNS: formats.Some(b.UnixNano()), Wall: true}, nil
 }
 
 // parseLevels reads a list such as p50,p99.9 into thousandths.

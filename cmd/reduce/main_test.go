@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,7 +80,8 @@ const (
 func some(v int64) formats.Int { return formats.Some(v) }
 
 // mkrun writes a made-up run: -n requests every 50 ms, the n-th of -fail refused, the
-// order of the rows shuffled by -shuffle, a schedule of its own with -schedule.
+// order of the rows shuffled by -shuffle, a schedule of its own with -schedule, every other
+// session with -shard.
 func mkrun(args []string) error {
 	fs := flag.NewFlagSet("mkrun", flag.ContinueOnError)
 	n := fs.Int("n", 700, "")
@@ -88,6 +90,7 @@ func mkrun(args []string) error {
 	negative := fs.Bool("negative", false, "")
 	schedule := fs.Int("schedule", 1, "")
 	status := fs.String("status", rows.Complete, "")
+	shard := fs.Int("shard", -1, "")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -109,9 +112,12 @@ func mkrun(args []string) error {
 		}
 		all[i] = q
 	}
+	if *shard >= 0 {
+		all = slices.DeleteFunc(all, func(q rows.Request) bool { return int(q.RequestID)%2 != *shard })
+	}
 	if *shuffle > 0 {
 		r := rand.New(rand.NewPCG(*shuffle, 0))
-		r.Shuffle(*n, func(i, j int) { all[i], all[j] = all[j], all[i] })
+		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	}
 	return writeRun(fs.Arg(0), all, *schedule, *status)
 }

@@ -47,6 +47,7 @@ func (s *Summary) check(place string) error {
 		c.must(x.StepNS > 0, fmt.Sprintf("series[%d].step_ns", i), x.StepNS, "more than 0")
 	}
 	s.checkGroups(c)
+	s.checkSums(c)
 	if e := s.Columns; e != nil {
 		c.must(e.Rows >= 0 && e.Rows <= MaxRows, "columns.rows", e.Rows, "0 to %d", MaxRows)
 		c.must(e.Rows == s.Plan.Rows, "columns.rows", e.Rows, "%d, as plan.rows", s.Plan.Rows)

@@ -53,7 +53,8 @@ func TestPageFields(t *testing.T) {
 	for _, typ := range []reflect.Type{reflect.TypeFor[Summary](), reflect.TypeFor[Input](), reflect.TypeFor[Part](), reflect.TypeFor[PartEnd](), reflect.TypeFor[Window](),
 		reflect.TypeFor[Plan](), reflect.TypeFor[Outcome](), reflect.TypeFor[Metric](), reflect.TypeFor[Percentile](), reflect.TypeFor[Scalar](), reflect.TypeFor[Series](),
 		reflect.TypeFor[Client](), reflect.TypeFor[GPU](), reflect.TypeFor[Sketch](), reflect.TypeFor[EncodedColumns](),
-		reflect.TypeFor[EncodedRows](), reflect.TypeFor[Group](), reflect.TypeFor[Key](), reflect.TypeFor[Order]()} {
+		reflect.TypeFor[EncodedRows](), reflect.TypeFor[Group](), reflect.TypeFor[Key](), reflect.TypeFor[Order](),
+		reflect.TypeFor[Sums](), reflect.TypeFor[SumWindow](), reflect.TypeFor[Tally](), reflect.TypeFor[Spread](), reflect.TypeFor[Counts]()} {
 		rows := rowsAfter(t, text, "fields: "+typ.Name())
 		for i := range max(typ.NumField(), len(rows)) {
 			if i >= typ.NumField() || i >= len(rows) {

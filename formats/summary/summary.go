@@ -42,6 +42,7 @@ type Summary struct {
 	Sketches   []Sketch         `json:"sketches"`
 	Columns    *EncodedColumns  `json:"columns"`        // null when off or too many
 	Rows       *EncodedRows     `json:"rows,omitempty"` // what was folded, so that summaries merge; absent when off or too much
+	Sums       *Sums            `json:"sums,omitempty"` // what merges without rows; absent where there are rows
 	Notes      []string         `json:"notes"`          // warnings as values, one line each
 	Extra      *json.RawMessage `json:"extra,omitempty"`
 }

@@ -1,12 +1,14 @@
 package fold
 
 import (
+	"context"
 	"fmt"
 	"math"
 
 	"hydrant/formats"
 	"hydrant/formats/run"
 	"hydrant/formats/summary"
+	"hydrant/internal/slo"
 )
 
 // alone reads the one summary, which is not computed again.
@@ -27,10 +29,41 @@ func alone(in Input, o Options) (*summary.Summary, error) {
 			return nil, err
 		}
 	}
+	if (o.NoColumns || o.Sums) && !o.NoRows && s.Rows != nil {
+		if s.Sums, err = sumsOf(s, in.Name); err != nil {
+			return nil, err
+		}
+	}
 	if o.NoColumns {
 		s.Columns, s.Rows = nil, nil
 	}
 	return s, nil
+}
+
+// sumsOf computes the sums of a summary from its rows, nil when it was made over another
+// window than the rows have by themselves.
+func sumsOf(s *summary.Summary, place string) (*summary.Sums, error) {
+	o := Options{NoColumns: true}
+	for _, text := range s.Objectives {
+		x, err := slo.Parse(place, text)
+		if err != nil {
+			return nil, err
+		}
+		o.SLO = append(o.SLO, x...)
+	}
+	f := newFold(o)
+	defer f.close()
+	if err := f.takeSummary(context.Background(), s, Input{Name: place}); err != nil {
+		return nil, err
+	}
+	if err := f.settle(context.Background()); err != nil {
+		return nil, err
+	}
+	again, err := f.summary()
+	if err != nil || again.Window != s.Window {
+		return nil, err
+	}
+	return again.Sums, nil
 }
 
 // checkScalars computes again what follows from the window, the outcomes and the

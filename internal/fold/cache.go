@@ -47,11 +47,13 @@ func (f *fold) cache() view {
 	}, func() {
 		s := f.sheet
 		const noBlocks, silent = "the plan has no block ids", "the server does not report cached tokens"
-		s.set("cache_planned", share(planned, plannedIn), plannedRows, noBlocks)
-		s.set("cache_reported", share(cached, in), rows, silent)
-		s.set("cache_coverage", share(covered, o), o, noOK)
+		s.ratio("cache_planned", planned, plannedIn, plannedRows, noBlocks)
+		s.ratio("cache_reported", cached, in, rows, silent)
+		s.ratio("cache_coverage", covered, o, o, noOK)
+		s.keep("cache_gap", allCached, allIn)
+		s.keep("cache_gap_planned", allExpected, allPlanned)
 		s.set("cache_gap", share(allCached, allIn)-share(allExpected, allPlanned), all, "no row has both sides")
-		s.set("cache_excess", share(excess, excessIn), excessRows, "no row has both sides")
+		s.ratio("cache_excess", excess, excessIn, excessRows, "no row has both sides")
 		s.none("cache_server", "no counters of the server")
 		s.none("server_gap", "no counters of the server")
 	}}

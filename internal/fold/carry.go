@@ -24,6 +24,11 @@ func (f *fold) carry() (*summary.EncodedRows, error) {
 	if f.chunks.values > maxCarried {
 		return nil, nil
 	}
+	return f.carryAll()
+}
+
+// carryAll writes them however many they are.
+func (f *fold) carryAll() (*summary.EncodedRows, error) {
 	lists := make([]int64, f.rows.n) // where they begin in the spool
 	err := f.chunks.each(false, func(c *chunks, at int64) error {
 		lists[f.placed(int32(c.row))] = at
@@ -175,12 +180,21 @@ func (t *told) fit(q *part) error {
 	return nil
 }
 
-// readSummary takes in the rows that a summary carries.
-func (f *fold) readSummary(ctx context.Context, in Input) error {
+// readSummary takes in the rows that a summary carries. One without rows is returned
+// when its sums can be merged.
+func (f *fold) readSummary(ctx context.Context, in Input) (bare *summary.Summary, err error) {
 	s, err := summary.Read(in.R, in.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	if err := f.mayMerge(s, in); err != nil || s.Rows == nil {
+		return s, err
+	}
+	return nil, f.takeSummary(ctx, s, in)
+}
+
+// mayMerge says why a summary cannot be merged.
+func (f *fold) mayMerge(s *summary.Summary, in Input) error {
 	if f.o.Row != nil {
 		return &formats.SyntaxError{Place: in.Name, What: "kind", Got: "a summary", Want: "a run, whose rows are written", Help: "give the run that the summary was made from"}
 	}
@@ -188,23 +202,20 @@ func (f *fold) readSummary(ctx context.Context, in Input) error {
 		return &formats.SyntaxError{Place: in.Name, What: "gpus", Got: fmt.Sprintf("%d devices", len(s.GPUs)), Want: "none: samples do not travel in a summary",
 			Help: "merge summaries made without gpu streams, and give the gpu streams beside them"}
 	}
-	if s.Rows == nil {
+	if s.Rows == nil && (s.Sums == nil || f.o.anew()) {
 		return &formats.SyntaxError{Place: in.Name, What: "rows", Got: "a summary without rows", Want: "one with rows, or the run",
-			Help: "give the run itself, or reduce it again with --columns on: percentiles cannot be merged without the rows"}
+			Help: "give the run itself, or reduce it again with --columns on: this cannot be computed without the rows"}
 	}
+	return nil
+}
+
+// takeSummary takes in the rows of a summary.
+func (f *fold) takeSummary(ctx context.Context, s *summary.Summary, in Input) error {
 	b, err := base64.StdEncoding.DecodeString(s.Rows.Run)
 	if err != nil {
 		return &formats.SyntaxError{Place: in.Name, What: "rows", Got: "damaged base64", Want: "a run", Err: err}
 	}
-	parts := make([]told, len(s.Parts))
-	for i, p := range s.Parts {
-		parts[i] = told{place: in.Name, header: p.Header, end: p.End}
-		for _, x := range s.Inputs {
-			if x.SHA256 == p.End.SHA256 {
-				parts[i].file = x.Name
-			}
-		}
-	}
+	parts := toldParts(s, in.Name)
 	n, err := f.readParts(ctx, Input{Name: in.Name + ": rows", R: bytes.NewReader(b)}, parts)
 	if err != nil {
 		return err
@@ -220,4 +231,18 @@ func (f *fold) readSummary(ctx context.Context, in Input) error {
 		}
 	}
 	return nil
+}
+
+// toldParts is what a summary says of its parts.
+func toldParts(s *summary.Summary, place string) []told {
+	parts := make([]told, len(s.Parts))
+	for i, p := range s.Parts {
+		parts[i] = told{place: place, header: p.Header, end: p.End}
+		for _, x := range s.Inputs {
+			if x.SHA256 == p.End.SHA256 {
+				parts[i].file = x.Name
+			}
+		}
+	}
+	return parts
 }

@@ -98,6 +98,13 @@ func TestSummariesThatDoNotMerge(t *testing.T) {
 	b := shards(t, 43, 2, 200)
 	whole := reduce(t, Options{}, b[0])
 	bare := reduce(t, Options{NoColumns: true}, b[0])
+	old := *bare
+	old.Sums = nil
+	early := reduce(t, Options{NoColumns: true, Window: &Span{ToNS: some(second)}}, b[1])
+	first := reduce(t, Options{NoColumns: true, Window: &Span{FromNS: 5 * second, ToNS: some(6 * second)}}, b[1])
+	first.Sums.Window.Given = "" // as steady windows that do not touch
+	begin := reduce(t, Options{NoColumns: true, Window: &Span{ToNS: some(second)}}, b[0])
+	begin.Sums.Window.Given = ""
 	other := encode(t, testHeader(), nil, nil, run.End{Detail: run.Detail{ScheduleSHA256: []string{"xyz"}}}, 10)
 	edited := *whole
 	edited.Rows = reduce(t, Options{}, b[1]).Rows
@@ -113,7 +120,12 @@ func TestSummariesThatDoNotMerge(t *testing.T) {
 		{"the same rows twice", [][]byte{written(t, whole), written(t, whole)}, "request_id"},
 		{"rows and their run", [][]byte{written(t, whole), b[0]}, "request_id"},
 		{"another schedule", [][]byte{written(t, whole), other}, "schedule_sha256"},
-		{"no rows", [][]byte{b[1], written(t, bare)}, "rows: got \"a summary without rows\""},
+		{"neither rows nor sums", [][]byte{b[1], written(t, &old)}, "rows: got \"a summary without rows\""},
+		{"sums of another window than asked for", [][]byte{written(t, bare), written(t, early)}, "window: got \"0:1000000000\", want the steady one"},
+		{"windows that do not touch", [][]byte{written(t, begin), written(t, first)}, "want one that overlaps"},
+		{"sums twice", [][]byte{written(t, bare), written(t, bare)}, "parts: got"},
+		{"sums and their run", [][]byte{b[0], written(t, bare)}, "each part once"},
+		{"sums of another schedule", [][]byte{written(t, bare), other}, "schedule_sha256"},
 		{"rows of another run", [][]byte{b[1], written(t, &edited)}, "rows: got \"another run\""},
 		{"rows cut", [][]byte{b[1], written(t, &cut)}, "rows"},
 		{"devices", [][]byte{b[1], written(t, &withGPU)}, "gpus: got \"1 devices\""},

@@ -23,6 +23,7 @@ func (f *fold) compute(ctx context.Context) error {
 	if err := f.group(); err != nil {
 		return err
 	}
+	f.startSums()
 	flow := f.newFlow()
 	if err := f.chunks.each(true, func(c *chunks, _ int64) error { f.chunked(flow, c); return nil }); err != nil {
 		return err
@@ -35,7 +36,7 @@ func (f *fold) compute(ctx context.Context) error {
 	}
 	f.look(f.outcomes(), f.listless(flow), f.plannedSums(), f.integrity(), f.counts(), f.countGap(), f.tokens(), f.delivered(), f.disorderOfTurns(),
 		f.rates(flow), f.goodput(), f.rowsByWorker(), f.connections(), f.clientShares(), f.observed(flow), f.backlog(), f.halves(flow), f.censored(), f.cache(),
-		f.sliceSeries())
+		f.sliceSeries(), f.sums.view())
 	f.look(f.concurrency(flow)) // by itself: it takes as much memory as all the others
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -157,6 +158,7 @@ func (f *fold) summary() (*summary.Summary, error) {
 	}
 	slices.SortFunc(s.Series, func(a, b summary.Series) int { return cmp.Compare(a.ID, b.ID) })
 	sortSketches(s.Sketches)
+	s.Sums = f.sums.encode(f)
 	switch {
 	case f.o.NoColumns:
 	case f.rows.n > f.o.MaxColumns:

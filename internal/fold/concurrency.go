@@ -13,6 +13,7 @@ import (
 type level struct {
 	up, down []int64
 	scratch  []int64 // to sort them
+	area     stats.Sum
 	rows     int64
 }
 
@@ -71,7 +72,7 @@ func (l *level) metric(m *summary.Metric, from, to int64) {
 		return
 	}
 	share := l.shares(from, to)
-	var area, squares stats.Sum
+	var squares stats.Sum
 	low, high := int64(-1), int64(0)
 	for n, t := range share {
 		if t == 0 {
@@ -81,10 +82,10 @@ func (l *level) metric(m *summary.Metric, from, to int64) {
 			low = int64(n)
 		}
 		high = int64(n)
-		area.AddProduct(int64(n), t)
+		l.area.AddProduct(int64(n), t)
 		squares.AddProduct(int64(n)*int64(n), t)
 	}
-	mean := area.OverInt(to - from)
+	mean := l.area.OverInt(to - from)
 	m.Mean = number(mean)
 	m.Min, m.Max = formats.Some(low), formats.Some(high)
 	for _, k := range Levels {
@@ -147,6 +148,7 @@ func (f *fold) concurrency(w *flow) view {
 			m := gathering(x.id)
 			x.l.scratch = f.scratch
 			x.l.metric(&m, from, to)
+			f.sums.lasted(x.id, x.l.rows, x.l.area)
 			f.free(x.l.up, x.l.down)
 			f.scratch, *x.l = x.l.scratch, level{}
 			f.metrics = append(f.metrics, m)
@@ -155,6 +157,7 @@ func (f *fold) concurrency(w *flow) view {
 			}
 		}
 		f.tokensInFlight(w)
+		f.sums.lasted("tokens_in_flight", w.areaRows, w.area)
 	}}
 }
 

@@ -74,12 +74,12 @@ func (f *fold) delivered() view {
 	}, func() {
 		f.scratch = stats.Sort(ss, f.scratch)
 		const noRows = "no planned rows in the window"
-		s.set("sent_share", share(sent, planned), planned, noRows)
+		s.ratio("sent_share", sent, planned, planned, noRows)
 		for i, limit := range lateLimits {
-			s.set(limit.id, share(late[i], lagged), lagged, "no row was dispatched in the window")
+			s.ratio(limit.id, late[i], lagged, lagged, "no row was dispatched in the window")
 		}
 		s.count("local_errors", local, planned)
-		s.set("conn_slow_share", share(slow, reused), reused, "no connection was used again")
+		s.ratio("conn_slow_share", slow, reused, reused, "no connection was used again")
 		s.count("turn_rows", turns, planned)
 		if len(turnLag) > 0 {
 			s.count("turn_send_lag_p99_ns", f.ranker.rank(turnLag, 990)[0], turnLagged)
@@ -94,7 +94,7 @@ func (f *fold) delivered() view {
 		}
 
 		inU, inS := f.within(us), f.within(ss)
-		s.set("rate_ratio", share(int64(len(inS)), int64(len(inU))), int64(len(inU)), noRows)
+		s.ratio("rate_ratio", int64(len(inS)), int64(len(inU)), int64(len(inU)), noRows)
 		stretch := math.NaN()
 		if lastU > firstU && lastAsked != null {
 			stretch = float64(lastAsked-firstAsked) / float64(lastU-firstU)
@@ -198,7 +198,7 @@ func (f *fold) subWindows(u, s []int64) {
 	if v.Value != nil {
 		v.Evidence = fmt.Sprintf("from second %d of the window", worst*width/second)
 	}
-	f.sheet.set("window_short_share", share(short, count), count, "no sub-window has 20 planned rows")
+	f.sheet.ratio("window_short_share", short, count, count, "no sub-window has 20 planned rows")
 }
 
 // dispersion compares the burstiness of sent and planned requests at three scales.
@@ -251,7 +251,7 @@ func (f *fold) disorderOfTurns() view {
 			return view{}
 		}
 	}
-	var n, broken int64
+	var n, broken, elsewhere int64
 	var one [1]int64
 	worst := ""
 	return view{func(x *frame) {
@@ -262,7 +262,11 @@ func (f *fold) disorderOfTurns() view {
 			}
 			n++
 			for _, id := range f.predecessors(after[i], afterN[i], &one) {
-				if k := f.ids.find(id); k >= 0 && f.ends[k] != null && dispatched[i] < f.ends[k] {
+				k := f.ids.find(id)
+				if k < 0 {
+					elsewhere++
+				}
+				if k >= 0 && f.ends[k] != null && dispatched[i] < f.ends[k] {
 					if broken++; worst == "" {
 						worst = fmt.Sprintf("request %d before the end of %d", x.col(cID)[i], id)
 					}
@@ -271,6 +275,7 @@ func (f *fold) disorderOfTurns() view {
 			}
 		}
 	}, func() {
+		f.sheet.keep("turn_disorder", broken, elsewhere)
 		f.sheet.count("turn_disorder", broken, n).Evidence = worst
 		f.ends = nil
 	}}

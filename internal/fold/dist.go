@@ -172,15 +172,19 @@ func (f *fold) timingMetric(d *ranker, t *timing, values []int64) []summary.Metr
 	}
 	d.fill(&m, d.x[:n])
 	if t.id == "client_time" && f.sheet.lowerBound {
-		m.Note = "lower bound: without kernel stamps the way from the kernel to the parser is not in it"
+		m.Note = lowerBoundNote
 	}
 	if t.id == "fluidity" && f.o.Fluidity == nil {
 		m.Note = "no deadlines given"
 	}
-	if !t.planned {
-		return []summary.Metric{m}
+	made := []summary.Metric{m}
+	if t.planned {
+		made = append(made, f.plannedMetric(d, t, values, &m))
 	}
-	return []summary.Metric{m, f.plannedMetric(d, t, values, &m)}
+	if f.sums != nil && len(values) == f.rows.n { // of all rows, not of a group
+		f.sums.timing(t, f.taken.state, values, made)
+	}
+	return made
 }
 
 func (t *timing) metric(pop string) summary.Metric {

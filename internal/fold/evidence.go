@@ -132,6 +132,7 @@ func (f *fold) cpu(views []*workerView, answers, tokens int64) {
 	s.set("cpu_share_mean", used/allowed, seconds, noClients)
 	s.set("host_cpu_share", f.hostShare(), seconds, noClients)
 	perEvent := share(eventCPU, events)
+	s.keep("cpu_per_event", eventCPU, events)
 	const noEvents = "no token events in the window"
 	s.set("cpu_per_event", perEvent, events, noEvents)
 	perSecond := ceiling * second / perEvent
@@ -188,11 +189,13 @@ func (f *fold) waits(views []*workerView) {
 		goroutine += v.goroutine
 		goroutineLate += v.goroutineLate
 	}
+	f.sheet.keep("steal_share", steal, stealRows)
 	f.sheet.set("steal_share", share(steal, stealRows)/1e6, stealRows, "the host does not report stolen time")
+	f.sheet.keep("psi_share", psi, psiRows)
 	f.sheet.set("psi_share", share(psi, psiRows)/1e6, psiRows, "the host does not report pressure")
-	f.sheet.set("hiccup_thread", share(threadLate, thread), thread, "no hiccup probes in the window").Evidence =
+	f.sheet.ratio("hiccup_thread", threadLate, thread, thread, "no hiccup probes in the window").Evidence =
 		f.mostLate(views, func(v *workerView) (int64, int64) { return v.threadLate, v.thread })
-	f.sheet.set("hiccup_goroutine", share(goroutineLate, goroutine), goroutine, "no hiccup probes in the window").Evidence =
+	f.sheet.ratio("hiccup_goroutine", goroutineLate, goroutine, goroutine, "no hiccup probes in the window").Evidence =
 		f.mostLate(views, func(v *workerView) (int64, int64) { return v.goroutineLate, v.goroutine })
 }
 
@@ -274,15 +277,15 @@ func (f *fold) connections() view {
 		}
 	}, func() {
 		s := f.sheet
-		s.set("kappa", share(segments, reads), kappaRows, "segments are not counted")
-		s.set("multi_event_share", share(multi, allReads), readRows, "reads are not counted")
-		s.set("conn_reuse_share", share(reused, known), known, "no row has a connection")
+		s.ratio("kappa", segments, reads, kappaRows, "segments are not counted")
+		s.ratio("multi_event_share", multi, allReads, readRows, "reads are not counted")
+		s.ratio("conn_reuse_share", reused, known, known, "no row has a connection")
 		if known > 0 {
 			s.count("conns_opened", opened, known)
 		} else {
 			s.none("conns_opened", "no row has a connection")
 		}
-		s.set("retransmit_share", share(retransmits, packets), sentRows, "retransmits are not counted")
+		s.ratio("retransmit_share", retransmits, packets, sentRows, "retransmits are not counted")
 	}}
 }
 
@@ -343,7 +346,7 @@ func (f *fold) observed(w *flow) view {
 			}
 		}
 	}, func() {
-		f.sheet.set("stamp_share", share(stamped, first), first, "no ok row has a first token in the window")
+		f.sheet.ratio("stamp_share", stamped, first, first, "no ok row has a first token in the window")
 		w.delay.settle()
 		if q := w.delay.h.Quantiles([]int64{990}); len(q) > 0 {
 			f.sheet.count("recv_delay_p99", q[0], w.delay.h.N())

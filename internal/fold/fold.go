@@ -31,7 +31,8 @@ type Input struct {
 type Options struct {
 	Build      string          // named in the summary as its maker
 	NoColumns  bool            // leave the per-request columns out, and the rows
-	NoRows     bool            // leave the rows out: the summary is not written for others to merge
+	NoRows     bool            // leave the rows and the sums out: the summary is not written for others to merge
+	Sums       bool            // compute the sums although there are columns, which the caller will drop
 	MaxColumns int             // leave them out above this many requests; 0: DefaultMaxColumns
 	WarmupNS   formats.Int     // replaces the warm-up of the run's header
 	Window     *Span           // replaces the whole rule for the window
@@ -65,17 +66,19 @@ func (o *Options) anew() bool {
 }
 
 // Span is a window from FromNS to ToNS, offsets in ns from the first planned
-// request; ToNS is excluded. A null ToNS stands for the end of the load. Both are
+// request, or with Wall from the Unix epoch; ToNS is excluded. A null ToNS stands for the end of the load. Both are
 // at most MaxSpanNS, and some request is planned in between: the rest is an error.
 type Span struct {
 	FromNS int64
 	ToNS   formats.Int
+	Wall   bool // by wall clock: the same window for runs that did not begin together
 }
 
 // Run folds the inputs into one summary. A single summary is returned as it is, but
 // for the good requests, which are counted anew when objectives are given. Beside other
 // inputs, and when another window is asked for, a summary stands for the rows that it
-// carries: the result is that of the runs themselves. One without rows is then an error.
+// carries: the result is that of the runs themselves. Where one has no rows all are
+// merged by their sums, as docs/metrics.md says; what needs rows is then an error.
 //
 // Errors of an input are *formats.SyntaxError, *formats.VersionError or
 // *formats.TruncatedError, or what its reader returned. There is no summary then:
@@ -107,6 +110,8 @@ func Run(ctx context.Context, inputs []Input, o Options) (*summary.Summary, erro
 	}
 	f := newFold(o)
 	defer f.close()
+	var bare []*summary.Summary
+	var places []string // of them
 	for i, in := range opened {
 		var err error
 		switch kinds[i] {
@@ -116,11 +121,21 @@ func Run(ctx context.Context, inputs []Input, o Options) (*summary.Summary, erro
 			}
 			err = f.readRun(ctx, in)
 		case kindSummary:
-			err = f.readSummary(ctx, in)
+			var s *summary.Summary
+			if s, err = f.readSummary(ctx, in); s != nil && err == nil {
+				bare, places = append(bare, s), append(places, in.Name)
+			}
 		}
 		if err != nil {
 			return nil, err
 		}
+	}
+	if len(bare) > 0 {
+		if i := slices.Index(kinds, kindGPU); i >= 0 {
+			return nil, &formats.SyntaxError{Place: opened[i].Name, What: "kind", Got: "a gpu stream", Want: "no gpu stream beside a summary without rows",
+				Help: "energy is over one window of the rows: reduce the run and its gpu stream together"}
+		}
+		return f.merge(ctx, bare, places)
 	}
 	if err := f.settle(ctx); err != nil {
 		return nil, err

@@ -100,6 +100,9 @@ func (f *fold) chunked(w *flow, c *chunks) {
 	c.arrive()
 	to := intoWindow{w: w, from: f.window.FromNS, to: f.window.ToNS, until: w.stay(f, c.in, c.wrote, c.leave)}
 	c.walk(&to)
+	if f.sums != nil {
+		c.walk(&bySteps{counts: f.sums.tokens, from: f.sums.from, step: second})
+	}
 	w.tokens += to.arrived
 	f.rows.arrived[c.row] = to.arrived
 	if c.ok == 1 && f.inside(c.u) {
@@ -135,6 +138,9 @@ func (f *fold) flows(w *flow, s *stream, in, wrote, leave int64) int64 {
 	if n > 0 {
 		s.into(w.bySecond, from, second)
 		s.into(w.batches.tokens[:], from, w.batches.step)
+	}
+	if f.sums != nil {
+		s.into(f.sums.tokens, f.sums.from, second)
 	}
 	s.stay(&w.area, from, w.stay(f, in, wrote, leave))
 	return n
@@ -254,9 +260,20 @@ func (w *gapSketches) add(c *chunks) {
 	}
 }
 
+// namedSketch is a sketch with the id of its metric.
+type namedSketch struct {
+	id string
+	s  *sketch
+}
+
+func (w *gapSketches) named() [5]namedSketch {
+	return [...]namedSketch{{"icl", w.icl}, {"icl_wire", w.wire}, {"itl_even", w.even}, {"itl_stall", w.stall}, {"recv_delay", w.delay}}
+}
+
 // metrics returns the distributions over gaps and tokens, and their sketches.
 func (w *gapSketches) metrics() (metrics []summary.Metric, sketches []summary.Sketch, err error) {
-	for id, s := range map[string]*sketch{"icl": w.icl, "icl_wire": w.wire, "itl_even": w.even, "itl_stall": w.stall, "recv_delay": w.delay} {
+	for _, x := range w.named() {
+		id, s := x.id, x.s
 		s.settle()
 		m := gathering(id)
 		sketched(&m, s.h, &s.all)
@@ -289,6 +306,8 @@ func (f *fold) flowMetrics(w *flow) error {
 		return err
 	}
 	f.metrics, f.sketch = append(f.metrics, metrics...), append(f.sketch, sketches...)
+	f.sums.gaps(w)
+	f.sheet.keep("same_read_gaps", w.sameRead, w.stamped)
 	if w.stamped > 0 {
 		f.sheet.set("same_read_gaps", float64(w.sameRead)/float64(w.stamped), w.stamped, "")
 	} else {

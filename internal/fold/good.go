@@ -42,7 +42,10 @@ var goodScalars = [...]string{"attainment", "goodput_rps", "good_tps"}
 
 // fill sets the scalars over a window of a length in ns with a number of planned rows.
 func (g *goodput) fill(s *sheet, length, planned int64) {
-	v := s.set("attainment", share(g.good, g.n), g.n, "no planned rows in the window")
+	s.keep("goodput_rps", g.good, 0)
+	s.keep("good_tps", g.tokens, 0)
+	s.keep("unmeasured", g.unmeasured, 0)
+	v := s.ratio("attainment", g.good, g.n, g.n, "no planned rows in the window")
 	if g.unmeasured > 0 {
 		v.Evidence = fmt.Sprintf("%d ok requests lack a value that an objective asks for", g.unmeasured)
 	}

@@ -103,7 +103,7 @@ func (f *fold) counts() view {
 	}, func() {
 		f.sheet.count("dispatched_gap", dispatched-sent, sent)
 		f.sheet.count("completed_gap", completed-ended, sent)
-		f.sheet.set("unseen_share", share(unseen, planned), planned, "no planned rows in the window").Evidence = evidence
+		f.sheet.ratio("unseen_share", unseen, planned, planned, "no planned rows in the window").Evidence = evidence
 	}}
 }
 
@@ -165,14 +165,14 @@ func (f *fold) tokens() view {
 	}, func() {
 		distinct := int64(0)
 		for i, id := range [...]string{"source_share_usage_chunks", "source_share_usage", "source_share_tokenizer", "source_share_events", "source_share_none"} {
-			s.set(id, share(source[i], o), o, noOK)
+			s.ratio(id, source[i], o, o, noOK)
 			if source[i] > 0 {
 				distinct++
 			}
 		}
 		s.count("mixed_source", max(0, distinct-1), o)
 		s.count("tpot_first_assumed", assumed, o)
-		s.set("tokens_per_event", share(outs, events), withEvents, "no row has both counts")
+		s.ratio("tokens_per_event", outs, events, withEvents, "no row has both counts")
 		f.streamed(o, first, two, gapped)
 
 		const noPlan = "no ok row has both counts"
@@ -183,8 +183,9 @@ func (f *fold) tokens() view {
 		f.free(overhead)
 		s.set("input_overhead", median, inBoth, noPlan)
 		s.set("input_error", (float64(in)-float64(inBoth)*median)/float64(plannedIn)-1, inBoth, noPlan)
+		s.keep("output_error", out, plannedOut)
 		s.set("output_error", float64(out)/float64(plannedOut)-1, outBoth, noPlan)
-		s.set("length_miss_share", share(missed, outBoth), outBoth, noPlan)
+		s.ratio("length_miss_share", missed, outBoth, outBoth, noPlan)
 		for i, id := range [...]string{"input_tokens_total", "output_tokens_total", "reasoning_tokens_total", "cached_tokens_total", "token_events_total"} {
 			s.count(id, totals[i], f.plan.Rows)
 		}
@@ -201,8 +202,8 @@ func (f *fold) streamed(o, first, two, gapped int64) {
 			return
 		}
 	}
-	f.sheet.set("token_event_share", share(first, o), o, noOK)
-	f.sheet.set("gap_share", share(gapped, two), two, "no ok row has two tokens")
+	f.sheet.ratio("token_event_share", first, o, o, noOK)
+	f.sheet.ratio("gap_share", gapped, two, two, "no ok row has two tokens")
 }
 
 // outcomes counts rows by outcome, those without a planned time, and those with a kernel

@@ -91,6 +91,12 @@ func (f *fold) rates(w *flow) view {
 			id string
 			n  int64
 		}{{"planned_rps", planned}, {"sent_rps", sent}, {"ok_rps", ok}, {"ended_rps", ended}, {"out_tps", w.tokens}}
+		for _, r := range rates {
+			s.keep(r.id, r.n, 0)
+		}
+		s.keep("in_tps", in, inputs)
+		s.keep("in_uncached_tps", uncached, inputs)
+		s.keep("uncounted", noInput, noCached)
 		ids := []string{"reasoning_tps", "answer_tps", "in_tps", "in_uncached_tps", "total_tps"}
 		reason := NoRates(length, planned)
 		if f.rated = reason == ""; !f.rated {
@@ -126,6 +132,8 @@ func (f *fold) rates(w *flow) view {
 			}
 			s.set("in_uncached_tps", v, inputs, fmt.Sprintf("the server did not count the cached tokens of %d requests", noCached))
 		}
+		s.keep("span", okRows, okTokens)
+		f.spanFrom, f.spanTo = first, last
 		span := math.NaN()
 		if okRows > 0 && last > first {
 			span = float64(last - first)
@@ -139,9 +147,10 @@ func (f *fold) rates(w *flow) view {
 func (f *fold) shares(planned, o, cut int64) {
 	f.plan.InWindow = planned
 	const noRows = "no planned rows in the window"
+	f.sheet.keep("failure_share", o, planned-cut)
 	f.sheet.set("failure_share", 1-share(o, planned-cut), planned-cut, noRows)
 	for i, name := range run.Outcomes {
-		f.sheet.set("share_"+name, share(f.in[i], planned), planned, noRows)
+		f.sheet.ratio("share_"+name, f.in[i], planned, planned, noRows)
 	}
 }
 

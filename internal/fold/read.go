@@ -57,12 +57,14 @@ type fold struct {
 	okRPS, outTPS       float64 // for the rates per device
 	inTokens, outTokens int64
 	good                int64                    // good rows of the window; null: no objectives
+	spanFrom, spanTo    int64                    // of ok rows with tokens
 	untimed             int64                    // rows without a planned time
 	all, in             [len(run.Outcomes)]int64 // rows by outcome, and those in the window
 	cut                 bool                     // an input ended early
 	ranker              ranker
 	rankers             []*ranker // one for each goroutine
 	taken               taken
+	sums                *sums // what merges without rows; nil: not wanted
 }
 
 // clientTime is the column of the client table that holds its times.

@@ -11,11 +11,12 @@ import (
 // that is not computed is null with a reason, never absent.
 type sheet struct {
 	values     map[string]*summary.Scalar
-	lowerBound bool // client times lack the part after the kernel
+	totals     map[string][2]int64 // what shares and rates were computed from
+	lowerBound bool                // client times lack the part after the kernel
 }
 
 func newSheet() *sheet {
-	s := &sheet{values: make(map[string]*summary.Scalar, len(scalarTable))}
+	s := &sheet{values: make(map[string]*summary.Scalar, len(scalarTable)), totals: map[string][2]int64{}}
 	for _, d := range scalarTable {
 		s.values[d.id] = &summary.Scalar{ID: d.id, Unit: d.unit, Definition: d.formula, N: -1}
 	}
@@ -40,6 +41,15 @@ func (s *sheet) set(id string, value float64, n int64, reason string) *summary.S
 	}
 	return v
 }
+
+// ratio gives a scalar the share a/b and keeps both.
+func (s *sheet) ratio(id string, a, b, n int64, reason string) *summary.Scalar {
+	s.keep(id, a, b)
+	return s.set(id, share(a, b), n, reason)
+}
+
+// keep notes the totals that a scalar follows from, for summaries that merge by them.
+func (s *sheet) keep(id string, a, b int64) { s.totals[id] = [2]int64{a, b} }
 
 // count gives a scalar a whole number.
 func (s *sheet) count(id string, value, n int64) *summary.Scalar {

@@ -3,6 +3,7 @@ package fold
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"hydrant/formats"
 	"hydrant/formats/summary"
@@ -225,12 +226,15 @@ func (f *fold) findWindow() error {
 	w.FromNS, w.ToNS = min(max(l.from+w.WarmupNS, ramped), end), end
 	f.mser()
 	if o := f.o.Window; o != nil {
-		if o.FromNS > MaxSpanNS || o.ToNS.Or(0) > MaxSpanNS {
+		from := l.from
+		if o.Wall {
+			from = -f.epoch.WallNS
+		} else if o.FromNS > MaxSpanNS || o.ToNS.Or(0) > MaxSpanNS {
 			return f.windowError(fmt.Sprintf("at most %d s", maxSpan))
 		}
-		w.FromNS = l.from + o.FromNS
+		w.FromNS = max(from+o.FromNS, l.from)
 		if o.ToNS.Valid {
-			w.ToNS = l.from + o.ToNS.V
+			w.ToNS = from + o.ToNS.V
 		}
 		// A window that outlasts the load would count idle time as measured: rates too
 		// low, and a duration that the judge's D1 would take for real.
@@ -256,6 +260,11 @@ func (f *fold) findWindow() error {
 
 // windowError refuses the window that was asked for.
 func (f *fold) windowError(want string) error {
+	if f.o.Window.Wall {
+		at := func(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339Nano) }
+		return &formats.SyntaxError{Place: f.parts[0].place, What: "window", Got: at(f.o.Window.FromNS) + "/" + at(f.o.Window.ToNS.V),
+			Want: "some of " + at(f.epoch.WallNS+f.load.from) + "/" + at(f.epoch.WallNS+f.load.to) + ", in which requests are planned"}
+	}
 	text := fmt.Sprintf("%.9g s:", float64(f.o.Window.FromNS)/second)
 	if f.o.Window.ToNS.Valid {
 		text += fmt.Sprintf("%.9g s", float64(f.o.Window.ToNS.V)/second)

@@ -56,6 +56,21 @@ func (s Sum) Big() *big.Int {
 // String returns the total in decimal.
 func (s Sum) String() string { return s.Big().String() }
 
+// ParseSum reads what String wrote; false for anything else, and beyond 128 bits.
+func ParseSum(text string) (s Sum, ok bool) {
+	b, ok := new(big.Int), len(text) <= 40
+	if ok {
+		_, ok = b.SetString(text, 10)
+	}
+	if !ok || b.BitLen() > 127 {
+		return s, false
+	}
+	low := new(big.Int).And(b, new(big.Int).SetUint64(math.MaxUint64)) // of two's complement, as And has it
+	s.lo = low.Uint64()
+	s.hi = uint64(new(big.Int).Rsh(b, 64).Int64())
+	return s, true
+}
+
 // Float returns the total rounded once.
 func (s Sum) Float() float64 {
 	f, _ := new(big.Float).SetInt(s.Big()).Float64()
@@ -152,4 +167,18 @@ func (m *Moments) Std() float64 {
 	bottom := new(big.Int).Mul(n, big.NewInt(m.N-1))
 	f, _ := new(big.Rat).SetFrac(top, bottom).Float64()
 	return math.Sqrt(f)
+}
+
+// Merge takes in the values that o took in.
+func (m *Moments) Merge(o *Moments) {
+	if o.N == 0 {
+		return
+	}
+	if m.N == 0 {
+		m.Min, m.Max = o.Min, o.Max
+	}
+	m.N += o.N
+	m.Min, m.Max = min(m.Min, o.Min), max(m.Max, o.Max)
+	m.Sum.AddSum(o.Sum)
+	m.Squares.AddSum(o.Squares)
 }

@@ -35,6 +35,8 @@ type Evidence struct {
 	FromNS  int64            // the steady window
 	ToNS    int64
 	Series  []summary.Series  // for rates
+	Sums    *summary.Sums     // for latencies where there are no columns; nil: none
+	Metrics []summary.Metric  // whose levels are those of Sums
 	Missing map[string]string // why a rate could not be measured, by its name
 	D5      float64           // independent requests beyond the quantile that a PASS needs; 0: 10
 }
@@ -50,6 +52,7 @@ type Decision struct {
 	Reason    string // why INCONCLUSIVE
 
 	N, Misses, LeftOut, Unmeasured int64
+	Doubtful                       int64       // of Misses: in the bucket of the limit, where a sketch decides
 	Quantile                       formats.Int // ns, of a Quantile objective
 	Infinite                       bool
 	Low, High                      formats.Int // 95 % interval of Quantile
@@ -105,7 +108,9 @@ func All(set []slo.Objective, e Evidence) []Decision {
 		case o.Kind == slo.Rate:
 			d.rate(rows, slo.Limits(set), e)
 		case e.Columns == nil:
-			d.Reason = noColumns
+			if o.Kind != slo.Quantile || !d.sketched(e) {
+				d.Reason = noColumns
+			}
 		default:
 			d.sample(rows)
 		}
@@ -120,6 +125,7 @@ func finish(all []Decision) {
 	for i := range all {
 		if all[i].Decided {
 			all[i].conclude()
+			all[i].doubt()
 		}
 	}
 }

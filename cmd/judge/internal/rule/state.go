@@ -97,7 +97,7 @@ func newState(in Input) (*state, error) {
 
 // decide decides the objectives first, since some limits of checks depend on them.
 func (s *state) decide() {
-	e := decide.Evidence{Columns: s.Columns, FromNS: s.sum.Window.FromNS, ToNS: s.sum.Window.ToNS, Series: s.sum.Series, Missing: map[string]string{}}
+	e := decide.Evidence{Columns: s.Columns, FromNS: s.sum.Window.FromNS, ToNS: s.sum.Window.ToNS, Series: s.sum.Series, Sums: s.sum.Sums, Metrics: s.sum.Metrics, Missing: map[string]string{}}
 	for _, x := range s.sum.Scalars {
 		if x.Value == nil {
 			e.Missing[x.ID] = x.Reason

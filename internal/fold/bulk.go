@@ -121,12 +121,13 @@ func (f *fold) takeRows(q *part, p *run.Part, n, part int) (ok bool, err error) 
 			least = -clockSlack
 		}
 		v := to[at : at+n]
-		latest, ok := within(v, cells.Ints(v, null), least, maxTime)
+		nulls := cells.Ints(v, null)
+		if c.to >= 0 {
+			x.mixed(c.to, at, nulls > 0)
+		}
+		latest, ok := within(v, nulls, least, maxTime)
 		if !ok {
 			return false, nil
-		}
-		if c.to >= 0 {
-			x.same[c.to].all = false
 		}
 		if c.happened {
 			most = max(most, latest)
@@ -138,9 +139,10 @@ func (f *fold) takeRows(q *part, p *run.Part, n, part int) (ok bool, err error) 
 			x.set(c.to, at, n, null)
 			continue
 		}
-		x.same[c.to].all = false
 		v := x.v[c.to][at : at+n]
-		if _, ok := within(v, cells.Ints(v, null), 0, int64(c.most)); !ok {
+		nulls := cells.Ints(v, null)
+		x.mixed(c.to, at, nulls > 0)
+		if _, ok := within(v, nulls, 0, int64(c.most)); !ok {
 			return false, nil
 		}
 	}
@@ -159,8 +161,10 @@ func (f *fold) takeRows(q *part, p *run.Part, n, part int) (ok bool, err error) 
 			x.v[cWorker][at+i] = -1
 		}
 	}
-	x.same[cWorker].all = false
-	x.same[cTurn].all, x.same[cID].all, x.same[cFlags].all = false, false, false
+	x.mixed(cWorker, at, false)
+	for _, c := range [...]int{cTurn, cID, cFlags} {
+		x.mixed(c, at, c == cID) // an id may be any number
+	}
 	x.set(cFluidity, at, n, -1)
 	x.set(cPart, at, n, int64(part))
 	f.takeTexts(p, x, at, n)
@@ -169,7 +173,7 @@ func (f *fold) takeRows(q *part, p *run.Part, n, part int) (ok bool, err error) 
 		f.latest = b.latestOf(x, at, n, most)
 	}
 	if q.header.Timing == "asap" {
-		x.same[cScheduled].all = false
+		x.mixed(cScheduled, at, true)
 		for i := at; i < at+n; i++ {
 			if x.v[cDue][i] == null {
 				x.v[cScheduled][i] = null // the schedule's times do not say when it would have been sent
@@ -203,16 +207,23 @@ func (x *frame) set(c, at, n int, v int64) {
 				x.v[c][i] = v
 			}
 		}
-		x.same[c] = same{v, true}
+		x.same[c] = same{value: v, all: true}
 		return
 	}
 	if x.same[c].all && x.same[c].value == v {
 		return
 	}
-	x.same[c].all = false
+	x.mixed(c, at, v == null)
 	for i := at; i < at+n; i++ {
 		x.v[c][i] = v
 	}
+}
+
+// mixed says of a column that its rows from one on have several values, null among them or not.
+func (x *frame) mixed(c, at int, nulls bool) {
+	was := x.same[c]
+	full := at == 0 || was.full || was.all && was.value != null
+	x.same[c], x.steady = same{full: full && !nulls}, true
 }
 
 // within says whether all values lie between two limits but for the nulls, of which there are
@@ -272,7 +283,7 @@ func (f *fold) takeTexts(p *run.Part, x *frame, at, n int) {
 		if all {
 			x.set(c.to, at, n, first)
 		} else {
-			x.same[c.to].all = false
+			x.mixed(c.to, at, false)
 		}
 	}
 }
@@ -285,7 +296,8 @@ func (f *fold) takeAfter(p *run.Part, x *frame, at, n int) {
 		x.set(cAfterN, at, n, 0)
 		return
 	}
-	x.same[cAfter].all, x.same[cAfterN].all = false, false
+	x.mixed(cAfter, at, true)
+	x.mixed(cAfterN, at, false)
 	for i := range n {
 		list := cells.List(i)
 		after := int64(null)

@@ -86,10 +86,11 @@ type frame struct {
 	wholes bool // some answer was not streamed
 }
 
-// same says that all rows of a frame have one value in a column.
+// same says that all rows have one value in a column, or that none is null.
 type same struct {
 	value int64
 	all   bool
+	full  bool
 }
 
 // picks are rows of a store in an order of their own, by the blocks that they lie in. Those of
@@ -189,60 +190,92 @@ func (x *frame) fill(c int, to *column, timed bool) {
 			for i := range out {
 				out[i] = v
 			}
-			*was = same{v, true}
+			*was = same{value: v, all: true}
 		}
 		return
 	}
 	x.same[c] = same{}
+	var near []int64
+	if to != nil {
+		near = to[:x.n]
+	}
 	if x.block == nil {
-		var near []int64
-		if to != nil {
-			near = to[:]
-		}
 		x.picks.fill(c, out[:], near, timed)
 		return
 	}
-	k, n := &x.block.columns[c], x.n
-	base, step, mask := k.base, int(k.width), masks[k.width]
-	data := x.block.data[k.at:]
-	switch {
-	case k.raw:
-		for i := range n {
-			v := int64(binary.LittleEndian.Uint64(data[8*i:]))
-			if out[i] = v; timed && v != null {
-				to[i] = v
+	k := &x.block.columns[c]
+	data, v := x.block.data[k.at:], out[:x.n]
+	if k.raw {
+		decode(v, data, 8, 0)
+		if timed {
+			for i, t := range v {
+				if t != null {
+					near[i] = t
+				}
 			}
 		}
+		return
+	}
+	decode(v, data, int(k.width), k.base)
+	if near != nil {
+		near = near[:len(v)]
+	}
+	switch {
 	case timed && !k.nulls:
-		for i := range n {
-			v := to[i] + base + int64(binary.LittleEndian.Uint64(data[step*i:])&mask)
-			out[i], to[i] = v, v
+		for i := range v {
+			v[i] += near[i]
+			near[i] = v[i]
 		}
 	case timed:
-		for i := range n {
-			out[i] = null
-			if code := binary.LittleEndian.Uint64(data[step*i:]) & mask; code != 0 {
-				v := to[i] + base + int64(code)
-				out[i], to[i] = v, v
+		for i, d := range v {
+			if d == k.base { // code 0
+				v[i] = null
+				continue
+			}
+			d += near[i]
+			v[i], near[i] = d, d
+		}
+	case near != nil:
+		for i, d := range v {
+			if d == k.base && k.nulls {
+				v[i] = null
+				continue
+			}
+			v[i] = d + reference(near[i])
+		}
+	case k.nulls:
+		for i, d := range v {
+			if d == k.base {
+				v[i] = null
 			}
 		}
-	case to == nil && !k.nulls:
-		for i := range n {
-			out[i] = base + int64(binary.LittleEndian.Uint64(data[step*i:])&mask)
+	}
+}
+
+// decode reads codes of so many bytes, and adds base to each.
+func decode(out []int64, data []byte, width int, base int64) {
+	switch width {
+	case 1:
+		for i, code := range data[:len(out)] {
+			out[i] = base + int64(code)
 		}
-	case to == nil:
-		for i := range n {
-			out[i] = null
-			if code := binary.LittleEndian.Uint64(data[step*i:]) & mask; code != 0 {
-				out[i] = base + int64(code)
-			}
+	case 2:
+		for i := range out {
+			out[i] = base + int64(binary.LittleEndian.Uint16(data[2*i:]))
+		}
+	case 3:
+		for i := range out {
+			out[i] = base + int64(binary.LittleEndian.Uint32(data[3*i:])&0xffffff)
+		}
+	case 4:
+		for i := range out {
+			out[i] = base + int64(binary.LittleEndian.Uint32(data[4*i:]))
 		}
 	default:
-		for i := range n {
-			out[i] = null
-			if code := binary.LittleEndian.Uint64(data[step*i:]) & mask; code != 0 || !k.nulls {
-				out[i] = reference(to[i]) + base + int64(code)
-			}
+		mask := masks[width]
+		for i := range out {
+			out[i] = base + int64(binary.LittleEndian.Uint64(data)&mask)
+			data = data[width:]
 		}
 	}
 }
@@ -269,6 +302,16 @@ func (x *picks) one(c int, near bool) (*packed, bool) {
 		}
 	}
 	return k, true
+}
+
+// full says that no picked row is null in a column.
+func (x *picks) full(c int) bool {
+	for _, run := range x.runs {
+		if run.block.columns[c].nulls {
+			return false
+		}
+	}
+	return true
 }
 
 // fill unpacks a column of the picked rows.

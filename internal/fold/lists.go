@@ -121,7 +121,7 @@ func (f *fold) takeLists(p *run.Part, x *frame, at, n int) (ok bool, err error) 
 	c := &b.lists
 	gaps, delays, tokens := p.Cells(runLists[0]), p.Cells(runLists[1]), p.Cells(runLists[2])
 	for _, k := range [...]int{cGapSum, cGapP99, cGapMax, cGapN} {
-		x.same[k].all = false
+		x.mixed(k, at, k != cGapN)
 	}
 	for i := at; i < at+n; i++ {
 		var noDelays, noTokens int

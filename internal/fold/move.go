@@ -51,7 +51,7 @@ func (m *mover) unpack(c, n int) {
 	}
 	k, one := m.one(c, near != nil)
 	if !one {
-		m.same[c] = same{}
+		m.same[c] = same{full: m.full(c)}
 		m.fill(c, m.v[c][:], near, timed)
 		return
 	}
@@ -63,7 +63,7 @@ func (m *mover) unpack(c, n int) {
 		for i := range m.v[c] {
 			m.v[c][i] = v
 		}
-		*was = same{v, true}
+		*was = same{value: v, all: true}
 	}
 }
 

@@ -125,8 +125,8 @@ func (s *store) pack(x *frame, n int) {
 
 // packer is the scratch memory of pack.
 type packer struct {
-	latest, delta column
-	data          []byte
+	latest, delta, codes column
+	data                 []byte
 }
 
 // pack makes a block of up to blockRows rows. Some of their columns are known to have one value.
@@ -145,66 +145,28 @@ func (p *packer) pack(columns *[recColumns][]int64, known *[recColumns]same) *bl
 			}
 			continue
 		}
-		d := difference{low: math.MaxInt64, high: math.MinInt64 + 1}
 		v := columns[c]
-		switch {
+		delta := p.delta[:len(v)]
+		var d difference
+		switch full := known[c].full; {
+		case timed && full:
+			d = between(v, p.latest[:len(v)], delta)
+			copy(p.latest[:], v)
 		case timed:
-			d.toLatest(v, &p.latest, &p.delta)
+			d = toLatest(v, p.latest[:len(v)], delta)
+		case nearTo[c] >= 0 && full && known[nearTo[c]].full:
+			d = between(v, columns[nearTo[c]], delta)
 		case nearTo[c] >= 0:
-			d.to(v, columns[nearTo[c]], &p.delta)
+			d = toNear(v, columns[nearTo[c]], delta)
 		default:
-			d.none(v, &p.delta)
+			d = extremes(v)
+			delta = v
 		}
-		b.columns[c] = p.encode(v, &d)
+		b.columns[c] = p.encode(v, delta, d)
 	}
 	b.data = append(make([]byte, 0, len(p.data)+8), p.data...) // a code is read with what follows it
 	b.data = b.data[:len(p.data)+8]
 	return b
-}
-
-// difference is what there is to know of the differences of a column.
-type difference struct {
-	low, high int64 // of those that are not null
-	nulls     bool
-	far       bool // one is no number of 64 bits
-}
-
-// toLatest takes the difference of each instant to the latest one, which it then is.
-func (d *difference) toLatest(v []int64, latest, delta *column) {
-	for i, t := range v {
-		if t == null {
-			delta[i], d.nulls = null, true
-			continue
-		}
-		x := t - latest[i]
-		delta[i], latest[i] = x, t
-		d.low, d.high, d.far = min(d.low, x), max(d.high, x), d.far || x == null
-	}
-}
-
-// to takes the difference to another column.
-func (d *difference) to(v, of []int64, delta *column) {
-	of = of[:len(v)]
-	for i, t := range v {
-		if t == null {
-			delta[i], d.nulls = null, true
-			continue
-		}
-		x := t - reference(of[i])
-		delta[i] = x
-		d.low, d.high, d.far = min(d.low, x), max(d.high, x), d.far || x == null
-	}
-}
-
-// none takes a column as it is.
-func (d *difference) none(v []int64, delta *column) {
-	for i, x := range v {
-		if delta[i] = x; x == null {
-			d.nulls = true
-			continue
-		}
-		d.low, d.high = min(d.low, x), max(d.high, x)
-	}
 }
 
 // reference is what a difference is taken to: 0 in place of null.
@@ -215,11 +177,75 @@ func reference(v int64) int64 {
 	return v
 }
 
+// difference is what there is to know of the differences of a column.
+type difference struct {
+	low, high int64 // of those that are not null
+	nulls     bool
+	far       bool // one is no number of 64 bits
+}
+
+// between takes the differences of two columns without nulls.
+func between(v, of, delta []int64) difference {
+	low, high := int64(math.MaxInt64), int64(math.MinInt64)
+	of, delta = of[:len(v)], delta[:len(v)]
+	for i, t := range v {
+		x := t - of[i]
+		delta[i] = x
+		low, high = min(low, x), max(high, x)
+	}
+	return difference{low: low, high: high, far: low == null}
+}
+
+// toLatest takes the difference of each instant to the latest one, which it then is.
+func toLatest(v, latest, delta []int64) difference {
+	low, high, nulls := int64(math.MaxInt64), int64(math.MinInt64+1), false
+	latest, delta = latest[:len(v)], delta[:len(v)]
+	for i, t := range v {
+		if t == null {
+			delta[i], nulls = null, true
+			continue
+		}
+		x := t - latest[i]
+		delta[i], latest[i] = x, t
+		low, high = min(low, x), max(high, x)
+	}
+	return difference{low, high, nulls, low == null}
+}
+
+// toNear takes the difference to another column.
+func toNear(v, of, delta []int64) difference {
+	low, high, nulls := int64(math.MaxInt64), int64(math.MinInt64+1), false
+	of, delta = of[:len(v)], delta[:len(v)]
+	for i, t := range v {
+		if t == null {
+			delta[i], nulls = null, true
+			continue
+		}
+		x := t - reference(of[i])
+		delta[i] = x
+		low, high = min(low, x), max(high, x)
+	}
+	return difference{low, high, nulls, low == null}
+}
+
+// extremes takes a column as it is.
+func extremes(v []int64) difference {
+	low, high, nulls := int64(math.MaxInt64), int64(math.MinInt64+1), false
+	for _, x := range v {
+		if x == null {
+			nulls = true
+			continue
+		}
+		low, high = min(low, x), max(high, x)
+	}
+	return difference{low: low, high: high, nulls: nulls}
+}
+
 // encode appends the codes of the differences of values, or the values where those are too far
 // apart.
-func (p *packer) encode(values []int64, d *difference) packed {
+func (p *packer) encode(values, delta []int64, d difference) packed {
 	c := packed{at: uint32(len(p.data)), nulls: d.nulls}
-	if d.low > d.high && !d.far { // nothing but nulls
+	if d.low > d.high { // nothing but nulls
 		return c
 	}
 	reach := uint64(d.high) - uint64(d.low)
@@ -237,23 +263,37 @@ func (p *packer) encode(values []int64, d *difference) packed {
 	if c.width = uint8(bits.Len64(reach)+7) / 8; c.width == 0 {
 		return c
 	}
-	at, n, step := len(p.data), len(values), int(c.width)
-	p.data = slices.Grow(p.data, step*n+8)[:at+step*n+8]
-	out := p.data[at:]
-	if !d.nulls {
-		for i, x := range p.delta[:n] {
-			binary.LittleEndian.PutUint64(out[step*i:], uint64(x)-uint64(c.base))
-		}
-	} else {
-		for i, x := range p.delta[:n] {
-			code := uint64(0)
-			if x != null {
-				code = uint64(x) - uint64(c.base)
+	at, n, width := len(p.data), len(values), int(c.width)
+	p.data = slices.Grow(p.data, width*n+8)[:at+width*n+8]
+	out, base := p.data[at:], c.base
+	if d.nulls {
+		codes := p.codes[:n]
+		for i, x := range delta[:n] {
+			if codes[i] = base; x != null {
+				codes[i] = x
 			}
-			binary.LittleEndian.PutUint64(out[step*i:], code)
+		}
+		delta = codes
+	}
+	switch width {
+	case 1:
+		for i, x := range delta {
+			out[i] = byte(x - base)
+		}
+	case 2:
+		for i, x := range delta {
+			binary.LittleEndian.PutUint16(out[2*i:], uint16(x-base))
+		}
+	case 4:
+		for i, x := range delta {
+			binary.LittleEndian.PutUint32(out[4*i:], uint32(x-base))
+		}
+	default:
+		for i, x := range delta {
+			binary.LittleEndian.PutUint64(out[width*i:], uint64(x-base))
 		}
 	}
-	p.data = p.data[:at+step*n]
+	p.data = p.data[:at+width*n]
 	return c
 }
 

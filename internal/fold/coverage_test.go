@@ -21,7 +21,7 @@ func coverage(r *rand.Rand, samples, n int, level int64) (held, given int) {
 			x[i] = int64(1e9 * r.ExpFloat64())
 		}
 		d.order.Load(x)
-		p := d.percentiles()[slices.Index(Levels[:], level)]
+		p := d.percentiles(d.order.N())[slices.Index(Levels[:], level)]
 		if !p.Low.Valid {
 			continue
 		}

@@ -159,6 +159,15 @@ func (f *fold) jobs(n, jobs int, job func(d *ranker, i int)) {
 func (f *fold) timingMetric(d *ranker, t *timing, values []int64) []summary.Metric {
 	d.x = resized(d.x, len(values))
 	m := t.metric(t.pop)
+	if t.id == "client_time" && f.sheet.lowerBound {
+		m.Note = lowerBoundNote
+	}
+	if t.id == "fluidity" && f.o.Fluidity == nil {
+		m.Note = "no deadlines given"
+	}
+	if t.planned {
+		return f.summed(t, values, f.servedAndPlanned(d, t, m, values))
+	}
 	want, n := states[t.pop], 0
 	for i, s := range f.taken.state {
 		switch v := values[i]; {
@@ -171,16 +180,11 @@ func (f *fold) timingMetric(d *ranker, t *timing, values []int64) []summary.Metr
 		}
 	}
 	d.fill(&m, d.x[:n])
-	if t.id == "client_time" && f.sheet.lowerBound {
-		m.Note = lowerBoundNote
-	}
-	if t.id == "fluidity" && f.o.Fluidity == nil {
-		m.Note = "no deadlines given"
-	}
-	made := []summary.Metric{m}
-	if t.planned {
-		made = append(made, f.plannedMetric(d, t, values, &m))
-	}
+	return f.summed(t, values, []summary.Metric{m})
+}
+
+// summed puts the sums of a timing beside what was made of it, where they are wanted.
+func (f *fold) summed(t *timing, values []int64, made []summary.Metric) []summary.Metric {
 	if f.sums != nil && len(values) == f.rows.n { // of all rows, not of a group
 		f.sums.timing(t, f.taken.state, values, made)
 	}
@@ -191,10 +195,12 @@ func (t *timing) metric(pop string) summary.Metric {
 	return summary.Metric{ID: t.id, Side: t.side, Unit: t.unit, Population: pop, Weighting: byRequest, Method: exact, Definition: t.formula}
 }
 
-// plannedMetric ranks every planned row, misses as +infinity. Rows that the plan
-// cut short, and ok rows to which the metric cannot apply, are left out; an ok row
-// that should have a value and has none is a miss. served is the metric over the ok rows.
-func (f *fold) plannedMetric(d *ranker, t *timing, values []int64, served *summary.Metric) summary.Metric {
+// servedAndPlanned returns the distribution of a timing over the ok rows, and that over every
+// planned row, where misses rank as +infinity. Rows that the plan cut short, and ok rows to
+// which the metric cannot apply, are left out of the second; an ok row that should have a value
+// and has none is a miss. Both are ranked together: the values of the first are those of the
+// second that are no misses, in the same order.
+func (f *fold) servedAndPlanned(d *ranker, t *timing, served summary.Metric, values []int64) []summary.Metric {
 	m := t.metric(popPlanned)
 	n, misses := 0, 0
 	for i, s := range f.taken.state {
@@ -202,6 +208,9 @@ func (f *fold) plannedMetric(d *ranker, t *timing, values []int64, served *summa
 			continue
 		}
 		v := values[i]
+		if s&isOK > 0 && v <= notApplicable {
+			served.Nulls++
+		}
 		if v == notApplicable {
 			m.Nulls++
 			continue
@@ -214,19 +223,28 @@ func (f *fold) plannedMetric(d *ranker, t *timing, values []int64, served *summa
 		n++
 	}
 	x := d.x[:n]
-	switch {
-	case served.N == 0:
-		m.Nulls += int64(len(x))
+	if misses == n {
+		m.Nulls += int64(n)
+		d.fill(&served, nil)
 		d.fill(&m, nil)
 		m.Note = "no request has a value"
-	case misses == 0: // the same values in the same order
+		return []summary.Metric{served, m}
+	}
+	if misses == 0 { // the same values
+		d.fill(&served, x)
 		m.N, m.Sum, m.Mean, m.Std, m.Min, m.Max = served.N, served.Sum, served.Mean, served.Std, served.Min, served.Max
 		m.Percentiles = slices.Clone(served.Percentiles)
-	default:
-		d.fill(&m, x)
-		m.Note = fmt.Sprintf("%d of %d are misses and rank as +infinity", misses, len(x))
+		return []summary.Metric{served, m}
 	}
-	return m
+	served.N, m.N = int64(n-misses), int64(n)
+	var all stats.Moments
+	all.AddBelow(x, miss)
+	moments(&served, &all)
+	d.order.Load(x)
+	served.Percentiles = d.percentiles(served.N)
+	m.Percentiles = d.percentiles(m.N)
+	m.Note = fmt.Sprintf("%d of %d are misses and rank as +infinity", misses, n)
+	return []summary.Metric{served, m}
 }
 
 // rank returns the nearest ranks of levels, in thousandths, among values.
@@ -239,16 +257,15 @@ func (d *ranker) rank(x []int64, levels ...int64) []int64 {
 	return d.order.At(ranks)
 }
 
-// fill computes a distribution from its values in the order of the rows.
+// fill computes a distribution from its values, of which none is a miss, in the order of the
+// rows.
 func (d *ranker) fill(m *summary.Metric, x []int64) {
 	m.N = int64(len(x))
-	if len(x) > 0 && slices.Max(x) != miss {
-		var all stats.Moments
-		all.AddAll(x)
-		moments(m, &all)
-	}
+	var all stats.Moments
+	all.AddAll(x)
+	moments(m, &all)
 	d.order.Load(x)
-	m.Percentiles = d.percentiles()
+	m.Percentiles = d.percentiles(m.N)
 }
 
 // moments fills sum, mean, deviation and extremes.
@@ -269,11 +286,10 @@ func number(v float64) *float64 {
 	return &v
 }
 
-// percentiles are the nearest ranks of the values that are loaded, with the ranks that bound
-// them. How many requests in a row carry the information of one is taken, for each, from the
+// percentiles are the nearest ranks of the n lowest values that are loaded, which are all of
+// them or all but the misses, with the ranks that bound them. How many requests in a row carry the information of one is taken, for each, from the
 // indicator of lying above the percentile.
-func (d *ranker) percentiles() []summary.Percentile {
-	n := d.order.N()
+func (d *ranker) percentiles(n int64) []summary.Percentile {
 	out := make([]summary.Percentile, len(Levels))
 	var ranks []int64 // of the levels from the first that are above their floor
 	var of []int
@@ -289,7 +305,7 @@ func (d *ranker) percentiles() []summary.Percentile {
 		return out
 	}
 	limits := d.order.At(ranks)
-	taus, settled := d.order.Taus(limits)
+	taus, settled := d.order.Taus(limits, int(n))
 	ranks = ranks[:0]
 	var ends []*formats.Int
 	for k, i := range of {

@@ -58,11 +58,14 @@ func TestOrderIsThatOfSorting(t *testing.T) {
 				}
 			}
 			limits := o.At([]int64{1, int64(1 + n/100), int64(1 + n/2), int64(1 + n/2), int64(n - n/10), int64(n)})
-			taus, settled := o.Taus(limits)
-			for k, q := range limits {
-				above := over(x, q)
-				if want, ok := Tau(above); taus[k] != want || settled[k] != ok {
-					t.Fatalf("%d values of shape %d: tau above %d is %v, %v; want %v, %v", n, shape, q, taus[k], settled[k], want, ok)
+			below := slices.DeleteFunc(slices.Clone(x), func(v int64) bool { return v == s[n-1] })
+			for _, x := range [][]int64{x, below} {
+				taus, settled := o.Taus(limits, len(x))
+				for k, q := range limits {
+					above := over(x, q)
+					if want, ok := Tau(above); taus[k] != want || settled[k] != ok {
+						t.Fatalf("%d of %d values of shape %d: tau above %d is %v, %v; want %v, %v", len(x), n, shape, q, taus[k], settled[k], want, ok)
+					}
 				}
 			}
 		}
@@ -82,6 +85,16 @@ func TestAddAllIsAdd(t *testing.T) {
 		all.AddAll(x[300:])
 		if one != all {
 			t.Errorf("shape %d: %+v at once; want %+v", shape, all, one)
+		}
+		limit := slices.Max(x)
+		one, all = Moments{}, Moments{}
+		for _, v := range x {
+			if v < limit {
+				one.Add(v)
+			}
+		}
+		if all.AddBelow(x, limit); one != all {
+			t.Errorf("shape %d: %+v below the largest; want %+v", shape, all, one)
 		}
 	}
 }
@@ -145,7 +158,7 @@ func BenchmarkOrder(b *testing.B) {
 	})
 	b.Run("taus", func(b *testing.B) {
 		for b.Loop() {
-			o.Taus(limits)
+			o.Taus(limits, int(o.N()))
 		}
 		per(b)
 	})

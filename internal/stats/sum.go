@@ -146,6 +146,21 @@ func (m *Moments) AddAll(x []int64) {
 	m.Squares.AddSum(squares)
 }
 
+// AddBelow takes in the values that lie below a limit.
+func (m *Moments) AddBelow(x []int64, limit int64) {
+	for len(x) > 0 {
+		n := 0
+		for n < len(x) && x[n] < limit {
+			n++
+		}
+		m.AddAll(x[:n])
+		for n < len(x) && x[n] >= limit {
+			n++
+		}
+		x = x[n:]
+	}
+}
+
 // Mean returns the mean, NaN when empty.
 func (m *Moments) Mean() float64 {
 	if m.N == 0 {

@@ -1,15 +1,19 @@
 package stats
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // MaxLimits is the most limits that Taus takes.
 const MaxLimits = 100
 
 // Taus returns what Tau says, for each limit, of the indicators of lying above it, in the
-// order in which the values were loaded. Limits must ascend.
-func (o *Order) Taus(limits []int64) (taus []float64, settled []bool) {
-	n := len(o.x)
+// order in which the values were loaded. Limits must ascend. Where n is less than the number of
+// values it is of the n values below the largest one, which is known to stand for all others.
+func (o *Order) Taus(limits []int64, n int) (taus []float64, settled []bool) {
 	o.classify(limits)
+	o.leave(n)
 	taus, settled = make([]float64, len(limits)), make([]bool, len(limits))
 	o.above = sized(o.above, n/64+2)
 	for k := range limits {
@@ -19,11 +23,25 @@ func (o *Order) Taus(limits []int64) (taus []float64, settled []bool) {
 	return taus, settled
 }
 
+// leave leaves the classes of n values, those below the largest.
+func (o *Order) leave(n int) {
+	if n < len(o.x) {
+		largest, k := slices.Max(o.x), 0
+		for i, v := range o.x {
+			o.class[k] = o.class[i]
+			if v != largest {
+				k++
+			}
+		}
+	}
+	o.class = o.class[:(n+7)/8*8]
+	clear(o.class[n:])
+}
+
 // classify counts for each value the limits that it lies above.
 func (o *Order) classify(limits []int64) {
 	n := len(o.x)
 	o.class = sized(o.class, (n+7)/8*8)
-	clear(o.class[n:])
 	count := func(v int64) (c uint8) {
 		for c = 0; int(c) < len(limits) && v > limits[c]; c++ {
 		}

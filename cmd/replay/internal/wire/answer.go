@@ -41,7 +41,7 @@ func (a *attempt) answer(ctx context.Context, resp *http.Response) (outcome, tex
 // listen begins to read the events of an answer.
 func (a *attempt) listen() *stream {
 	a.stream = &stream{}
-	a.stream.init(a.p, &desk{clk: a.e.o.Clock, counters: a.e.counters, drag: a.e.drag, lineCap: a.e.o.LineCap})
+	a.stream.init(a.p.Kind, a.p.reply(), newDesk(&a.e.o, a.e.counters, a.e.drag))
 	return a.stream
 }
 

@@ -159,7 +159,7 @@ func stamp(ns int64) formats.Int {
 func (a *attempt) end(outcome, text string) {
 	row := a.row
 	row.Outcome = outcome
-	row.Error = clip(text, secretsOf(&a.e.o, a.p, text))
+	row.Error = clip(text, secretsOf(&a.e.o, a.p.Kind, text))
 	if c := a.own(); c != nil {
 		c.since().fill(row)
 		early := c.cameEarly()

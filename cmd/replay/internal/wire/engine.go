@@ -46,8 +46,8 @@ type Flight interface {
 	// Row returns the row with the columns that the engine does not fill. It is called
 	// once, at the latest when the request has ended: a stream that idles needs no row.
 	Row() *run.Request
-	// Written says that the kernel has the whole body: the engine is done with p.Body, which
-	// may be let go. Not every engine says so.
+	// Written says that the kernel has the whole request: the engine is done with p, unless it
+	// keeps the reply in it, and with p.Body in any case. Not every engine says so.
 	Written()
 	// Ended takes the complete row, exactly once.
 	Ended(row *run.Request)
@@ -93,6 +93,14 @@ type Prepared struct {
 	CancelAfter time.Duration // cut the answer this long after dispatch, as planned; 0: never
 	KeepReply   bool          // whether to collect the answer's text
 	Reply       []byte        // out: the answer's text, reasoning left out; valid until p is used again
+}
+
+// reply is where the answer's text is kept, nil for nowhere.
+func (p *Prepared) reply() *Prepared {
+	if p == nil || !p.KeepReply {
+		return nil
+	}
+	return p
 }
 
 // Options of an engine. Timeouts are limits with their own outcome each; 0 means none.

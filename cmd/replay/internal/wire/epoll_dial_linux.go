@@ -300,12 +300,12 @@ func (l *loop) socketTo(p *place, to *address) (*socket, error) {
 // request begun.
 func (l *loop) dialled(s *socket) bool {
 	x := s.x
-	code, err := unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_ERROR)
+	code, err := unix.GetsockoptInt(int(s.fd), unix.SOL_SOCKET, unix.SO_ERROR)
 	if err == nil && code != 0 {
 		err = unix.Errno(code)
 	}
 	if err == nil {
-		if !connected(s.fd) {
+		if !connected(int(s.fd)) {
 			return false // not yet
 		}
 	}

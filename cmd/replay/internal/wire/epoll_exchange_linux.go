@@ -15,7 +15,7 @@ import (
 // others, and holds no row: a stream that idles costs little more than this. An
 // offset of 0 ns stands for null in it.
 type exchange struct {
-	p      *Prepared
+	p      *Prepared // nil when it is written and no reply is kept in it
 	f      Flight
 	prefix *prefix
 	s      *socket // nil before there is one, ready or being dialled
@@ -25,10 +25,9 @@ type exchange struct {
 	heapAt  int32 // −1: not in it
 	groupAt int32 // its place in the group
 
-	phaseAt, totalAt, cutAt int64  // when the limits of the phase, of the whole and of the plan are reached; 0: never
-	phase                   *limit // the cause when phaseAt is reached
+	phaseAt, totalAt, cutAt int64 // when the limits of the phase, of the whole and of the plan are reached; 0: never
 
-	dispatched, asked, ready   int64
+	asked, ready               int64
 	dns, connected             int64
 	began, wrote, headers      int64 // began: the newest write
 	firstByte, firstByteKernel int64
@@ -43,8 +42,11 @@ type exchange struct {
 	written  bool
 	answered bool // the first byte of the answer has come
 	early    bool
-	listens  bool // the stream has begun
+	phase    phase
 }
+
+// listens says that the stream has begun.
+func (x *exchange) listens() bool { return x.stream.desk != nil }
 
 // refused says that the answer is not 2xx.
 func (x *exchange) refused() bool {
@@ -111,20 +113,20 @@ func (l *loop) release(x *exchange) {
 }
 
 // arm limits the phase that begins at now to d ns; 0 is no limit.
-func (l *loop) arm(x *exchange, d int64, cause *limit, now int64) {
-	x.phaseAt, x.phase = 0, cause
+func (l *loop) arm(x *exchange, d int64, p phase, now int64) {
+	x.phaseAt, x.phase = 0, p
 	if d > 0 {
 		x.phaseAt = now + d
 	}
-	if at, _ := x.deadline(); at != 0 {
+	if at, _ := l.deadline(x); at != 0 {
 		l.timers.put(x, at)
 	}
 }
 
 // deadline returns the first limit, 0 without any, and the cause it ends the request for;
 // nil is that of the whole.
-func (x *exchange) deadline() (at int64, cause *limit) {
-	at, cause = x.phaseAt, x.phase
+func (l *loop) deadline(x *exchange) (at int64, cause *limit) {
+	at, cause = x.phaseAt, l.limits.cause(x.phase)
 	if x.totalAt != 0 && (at == 0 || x.totalAt < at) {
 		at, cause = x.totalAt, nil
 	}
@@ -138,7 +140,7 @@ func (x *exchange) deadline() (at int64, cause *limit) {
 func (l *loop) expire(now int64) {
 	for l.timers.next() <= now {
 		x := l.timers.heap[0]
-		at, cause := x.deadline()
+		at, cause := l.deadline(x)
 		switch {
 		case at == 0:
 			l.timers.remove(x)
@@ -213,7 +215,7 @@ func (l *loop) assign(x *exchange, s *socket, reused bool) {
 	x.reused = reused
 	s.begin()
 	x.ready = l.o.Clock.Now()
-	l.arm(x, l.o.FirstByteTimeout.Nanoseconds(), l.limits.firstByte, x.ready)
+	l.arm(x, l.o.FirstByteTimeout.Nanoseconds(), awaiting, x.ready)
 	x.began = x.ready
 	l.write(x, true)
 }
@@ -266,8 +268,7 @@ func (l *loop) headed(x *exchange, at int64) bool {
 		l.end(x, nil, &encodedError{r.encoding()})
 		return false
 	default:
-		x.listens = true
-		x.stream.init(x.p, &l.desk)
+		x.stream.init(x.stream.kind, x.p.reply(), &l.desk)
 	}
 	return true
 }
@@ -288,8 +289,8 @@ func (l *loop) body(x *exchange, p []byte, at, kernel int64) bool {
 		if kernel != unstamped {
 			x.firstByteKernel = kernel
 		}
-		l.arm(x, idle, l.limits.idle, at)
-	case idle > 0 && x.phase != errDrained:
+		l.arm(x, idle, idling, at)
+	case idle > 0 && x.phase != draining:
 		x.phaseAt = at + idle
 	}
 	if x.refused() {
@@ -307,8 +308,8 @@ func (l *loop) body(x *exchange, p []byte, at, kernel int64) bool {
 	case err != nil:
 		l.end(x, nil, err)
 		return false
-	case s.done && x.phase != errDrained:
-		l.arm(x, drainLimit.Nanoseconds(), errDrained, at)
+	case s.done && x.phase != draining:
+		l.arm(x, drainLimit.Nanoseconds(), draining, at)
 	}
 	return true
 }
@@ -323,7 +324,7 @@ func (l *loop) outcome(x *exchange, cause, err error) (outcome, text string) {
 			return run.HTTPError, x.answer.reason()
 		}
 		return run.HTTPError, endpoint.ErrorText(x.rare.body)
-	case x.listens:
+	case x.listens():
 		return x.stream.outcome(cause, err)
 	case errors.As(err, &encoded):
 		return run.Malformed, err.Error()
@@ -341,7 +342,7 @@ func (l *loop) outcome(x *exchange, cause, err error) (outcome, text string) {
 func (l *loop) end(x *exchange, cause, err error) {
 	outcome, text := l.outcome(x, cause, err)
 	row := x.f.Row()
-	row.Outcome, row.Error = outcome, clip(text, secretsOf(&l.o, x.p, text))
+	row.Outcome, row.Error = outcome, clip(text, secretsOf(&l.o, x.stream.kind, text))
 	l.fill(x, row)
 	s := x.s
 	keep := s != nil && x.ready != 0 && cause == nil && err == io.EOF && x.answer.done() && x.answer.persists && x.written && !s.ended && !s.surplus
@@ -371,7 +372,6 @@ func (l *loop) end(x *exchange, cause, err error) {
 
 // fill writes the columns of x but for its outcome.
 func (l *loop) fill(x *exchange, row *run.Request) {
-	row.DispatchedNS = formats.Some(x.dispatched)
 	row.ConnAskedNS = stamp(x.asked)
 	row.DNSNS, row.ConnectNS = stamp(x.dns), stamp(x.connected)
 	row.HeadersNS = stamp(x.headers)
@@ -383,7 +383,7 @@ func (l *loop) fill(x *exchange, row *run.Request) {
 		}
 	}
 	row.FirstByteNS, row.FirstByteKernelNS = stamp(x.firstByte), stamp(x.firstByteKernel)
-	if x.listens {
+	if x.listens() {
 		x.stream.fill(row)
 	}
 	if x.ready == 0 {

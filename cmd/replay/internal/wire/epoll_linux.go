@@ -101,7 +101,7 @@ func NewEpoll(o Options) (Engine, error) {
 	if l.counters == nil {
 		l.counters = new(Counters)
 	}
-	l.desk = desk{clk: o.Clock, counters: l.counters, drag: l.drag, lineCap: o.LineCap}
+	l.desk = *newDesk(&o, l.counters, l.drag)
 	l.drag.enter(arrival{}) // and never leaves: the loop says when it was idle
 	l.poll.keepP = o.KeepP
 	if err := l.poll.open(); err != nil {
@@ -114,7 +114,7 @@ func NewEpoll(o Options) (Engine, error) {
 // Start begins a request: it is written before Start returns when there is a connection.
 func (l *loop) Start(ctx context.Context, p *Prepared, dispatched int64, f Flight) {
 	x := l.exchange()
-	x.p, x.f, x.dispatched = p, f, dispatched
+	x.p, x.f, x.stream.kind = p, f, p.Kind
 	if d := l.o.TotalTimeout; d > 0 {
 		x.totalAt = dispatched + int64(d)
 	}
@@ -132,7 +132,7 @@ func (l *loop) Start(ctx context.Context, p *Prepared, dispatched int64, f Fligh
 		l.end(x, cause, nil)
 		return
 	}
-	l.arm(x, l.o.ConnectTimeout.Nanoseconds(), l.limits.connect, x.asked)
+	l.arm(x, l.o.ConnectTimeout.Nanoseconds(), connecting, x.asked)
 	l.connect(x)
 	if l.starts++; l.starts >= burst {
 		l.starts = 0

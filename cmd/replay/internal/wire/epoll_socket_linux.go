@@ -15,7 +15,8 @@ import (
 // A socket is a connection of the loop, being dialled, in use or kept.
 type socket struct {
 	handle
-	fd    int
+	fd    int32  // −1: closed
+	flags uint32 // of the turn asked for
 	place *place
 	to    *address
 	id    int64
@@ -23,9 +24,8 @@ type socket struct {
 
 	t       counts
 	atBegin traffic
-	arrived int64  // newest arrival of a read, unstamped before
-	flags   uint32 // of the turn asked for
-	again   bool   // has asked for another turn
+	arrived int64 // newest arrival of a read, unstamped before
+	again   bool  // has asked for another turn
 	dialing bool
 	begun   bool // not its first request
 	ended   bool // a read returned the end, or an error
@@ -38,7 +38,7 @@ type socket struct {
 func (s *socket) traffic() traffic {
 	t := traffic{counts: s.t}
 	if !s.place.unix {
-		info, err := kernel.Info(s.fd)
+		info, err := kernel.Info(int(s.fd))
 		t.tcp, t.counted = info, err == nil
 	}
 	return t
@@ -88,7 +88,7 @@ func (l *loop) read(s *socket, flags uint32) {
 	if l.o.cut != nil {
 		in = in[:min(len(in), l.o.cut(s.t.received-s.atBegin.received))]
 	}
-	n, wall, stamped, err := kernel.Recv(s.fd, in, l.oob[:])
+	n, wall, stamped, err := kernel.Recv(int(s.fd), in, l.oob[:])
 	if err == unix.EAGAIN {
 		return
 	}
@@ -153,7 +153,7 @@ func (l *loop) write(x *exchange, first bool) {
 			x.began = l.o.Clock.Now()
 		}
 		body := x.p.Body[x.sent:]
-		n, errno := l.send(s.fd, head, body[:min(len(body), loopWrite)])
+		n, errno := l.send(int(s.fd), head, body[:min(len(body), loopWrite)])
 		switch errno {
 		case 0:
 		case unix.EINTR:
@@ -180,7 +180,7 @@ func (l *loop) write(x *exchange, first bool) {
 		x.sent += n - k
 		if len(head) == 0 && x.sent == len(x.p.Body) {
 			x.hold(nil)
-			x.written = true
+			x.written, x.p = true, x.p.reply()
 			x.f.Written()
 			return
 		}
@@ -196,7 +196,7 @@ func (l *loop) replace(x *exchange) {
 	x.s, s.x = nil, nil
 	l.drop(s)
 	x.ready, x.reused = 0, false
-	l.arm(x, l.o.ConnectTimeout.Nanoseconds(), l.limits.connect, l.o.Clock.Now())
+	l.arm(x, l.o.ConnectTimeout.Nanoseconds(), connecting, l.o.Clock.Now())
 	l.connect(x)
 }
 
@@ -237,7 +237,7 @@ func (l *loop) keep(s *socket) { s.place.idle = append(s.place.idle, s) }
 
 // drop closes a connection.
 func (l *loop) drop(s *socket) {
-	_ = unix.Close(s.fd) // which ends the watch too
+	_ = unix.Close(int(s.fd)) // which ends the watch too
 	s.fd = -1
 	s.to.open--
 	l.sockets[s.slot] = nil
@@ -246,7 +246,7 @@ func (l *loop) drop(s *socket) {
 
 // add makes a socket of a descriptor and watches it.
 func (l *loop) add(fd int, p *place, to *address) (*socket, error) {
-	s := &socket{fd: fd, place: p, to: to, arrived: unstamped}
+	s := &socket{fd: int32(fd), place: p, to: to, arrived: unstamped}
 	l.gen++
 	s.gen = l.gen
 	if n := len(l.slots); n > 0 {

@@ -42,6 +42,32 @@ func limitsOf(o *Options) limits {
 	}
 }
 
+// A phase of a request is what its engine waits for, within a limit of its own.
+type phase uint8
+
+const (
+	unlimited phase = iota
+	connecting
+	awaiting // the first byte
+	idling   // between two reads
+	draining // behind [DONE]
+)
+
+// cause returns the limit of a phase.
+func (l *limits) cause(p phase) *limit {
+	switch p {
+	case connecting:
+		return l.connect
+	case awaiting:
+		return l.firstByte
+	case idling:
+		return l.idle
+	case draining:
+		return errDrained
+	}
+	return nil
+}
+
 // errDrained ends a stream whose server keeps the connection open behind [DONE]. The
 // answer is whole.
 var errDrained = &limit{text: "the answer has ended"}

@@ -34,17 +34,17 @@ func credential(header string) bool {
 
 // secretsOf lists what must not appear in an error text: what the options name, and the
 // credentials the request carried, which servers like to repeat.
-func secretsOf(o *Options, p *Prepared, text string) []string {
+func secretsOf(o *Options, k *Kind, text string) []string {
 	if text == "" {
 		return nil
 	}
 	list := slices.Clone(o.Secrets)
-	for k, values := range p.Header {
-		if credential(k) {
-			list = append(list, Secrets(http.Header{k: values})...)
+	for name, values := range k.Header {
+		if credential(name) {
+			list = append(list, Secrets(http.Header{name: values})...)
 		}
 	}
-	if u, err := url.Parse(p.URL); err == nil && u.User != nil {
+	if u, err := url.Parse(k.URL); err == nil && u.User != nil {
 		password, _ := u.User.Password()
 		list = append(list, password)
 	}

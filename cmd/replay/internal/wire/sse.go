@@ -24,7 +24,6 @@ func (e *TooLongError) Error() string {
 // What a feed completes is not copied: only the beginning of a line or event whose rest
 // comes with a later feed is kept.
 type sse struct {
-	limit   int         // longest line, and longest data of one event
 	open    *unfinished // nil: nothing of it
 	typed   bool        // the event so far has a type, which is the last one named
 	hasData bool        // the event so far has data
@@ -39,17 +38,9 @@ type unfinished struct {
 	named string // the last type named, so that a repeated one is not allocated again
 }
 
-func newSSE(limit int) *sse {
-	s := new(sse)
-	s.init(limit)
-	return s
-}
-
-func (s *sse) init(limit int) {
-	if limit <= 0 {
-		limit = DefaultLineCap
-	}
-	*s = sse{limit: limit, open: s.open}
+// init begins another stream.
+func (s *sse) init() {
+	*s = sse{open: s.open}
 	if o := s.open; o != nil {
 		*o = unfinished{line: o.line[:0], data: o.data[:0]}
 	}
@@ -71,14 +62,16 @@ type eventReader interface {
 // feeding is one feed.
 type feeding struct {
 	*sse
-	to  eventReader
-	one []byte // the only data line of the event so far, while it lies in the bytes being fed
+	limit int // longest line, and longest data of one event
+	to    eventReader
+	one   []byte // the only data line of the event so far, while it lies in the bytes being fed
 }
 
-// feed takes the next bytes and gives away each event they complete. After an error, which
+// feed takes the next bytes and gives away each event they complete. limit bounds a line and
+// the data of one event, bytes. After an error, which
 // is a *TooLongError or what the reader of events returned, it must not be used again.
-func (s *sse) feed(p []byte, to eventReader) error {
-	f := feeding{sse: s, to: to}
+func (s *sse) feed(p []byte, to eventReader, limit int) error {
+	f := feeding{sse: s, limit: limit, to: to}
 	for len(p) > 0 {
 		if s.skipLF {
 			s.skipLF = false
@@ -96,8 +89,8 @@ func (s *sse) feed(p []byte, to eventReader) error {
 		if end < 0 {
 			o := s.unfinished()
 			o.line = append(o.line, p...)
-			if len(o.line) > s.limit {
-				return &TooLongError{What: "line", Cap: s.limit}
+			if len(o.line) > limit {
+				return &TooLongError{What: "line", Cap: limit}
 			}
 			break
 		}
@@ -108,8 +101,8 @@ func (s *sse) feed(p []byte, to eventReader) error {
 			s.open.line = append(s.open.line, line...)
 			line = s.open.line
 		}
-		if len(line) > s.limit {
-			return &TooLongError{What: "line", Cap: s.limit}
+		if len(line) > limit {
+			return &TooLongError{What: "line", Cap: limit}
 		}
 		if !s.started {
 			s.started = true

@@ -20,7 +20,7 @@ type got struct{ Type, Data string }
 // read feeds the pieces and returns the events, and the number of pieces that had been
 // fed when each was handed on.
 func read(limit int, pieces ...[]byte) (events []got, at []int, err error) {
-	s := newSSE(limit)
+	var s sse
 	for i, p := range pieces {
 		// a copy in memory of its own: nothing may be kept past the feed
 		p = slices.Clone(p)
@@ -28,7 +28,7 @@ func read(limit int, pieces ...[]byte) (events []got, at []int, err error) {
 			events = append(events, got{typ, string(data)})
 			at = append(at, i)
 			return nil
-		}))
+		}), limit)
 		clear(p)
 		if err != nil {
 			return events, at, err
@@ -101,7 +101,7 @@ func TestSSE(t *testing.T) {
 			in := []byte(c.in)
 			check := func(how string, pieces ...[]byte) {
 				t.Helper()
-				events, _, err := read(0, pieces...)
+				events, _, err := read(DefaultLineCap, pieces...)
 				if err != nil {
 					t.Fatalf("%s: %v", how, err)
 				}
@@ -134,7 +134,7 @@ func TestSSECompletedAt(t *testing.T) {
 		for _, p := range c.pieces {
 			pieces = append(pieces, []byte(p))
 		}
-		_, at, err := read(0, pieces...)
+		_, at, err := read(DefaultLineCap, pieces...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,13 +178,13 @@ func TestSSEBounded(t *testing.T) {
 		"line":  strings.Repeat("x", 32<<10),
 		"event": strings.Repeat("data: y\n", 4<<10),
 	} {
-		s := newSSE(limit)
+		var s sse
 		var err error
 		for fed := 0; err == nil; fed += len(piece) {
 			if fed > 10<<20 {
 				t.Fatalf("%s: 10 MiB taken without an error", name)
 			}
-			err = s.feed([]byte(piece), eventFunc(func(string, []byte) error { return errors.New("an event") }))
+			err = s.feed([]byte(piece), eventFunc(func(string, []byte) error { return errors.New("an event") }), limit)
 		}
 		var too *TooLongError
 		if !errors.As(err, &too) || too.What != name || too.Cap != limit {
@@ -290,12 +290,12 @@ func FuzzSSE(f *testing.F) {
 
 func BenchmarkSSE(b *testing.B) {
 	chunk := []byte(`data: {"id":"chatcmpl-7f0e","object":"chat.completion.chunk","created":1730000000,"model":"m","choices":[{"index":0,"delta":{"content":" word"},"logprobs":null,"finish_reason":null}]}` + "\n\n")
-	s := newSSE(0)
+	var s sse
 	n := 0
 	b.SetBytes(int64(len(chunk)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := s.feed(chunk, eventFunc(func(string, []byte) error { n++; return nil })); err != nil {
+		if err := s.feed(chunk, eventFunc(func(string, []byte) error { n++; return nil }), DefaultLineCap); err != nil {
 			b.Fatal(err)
 		}
 	}

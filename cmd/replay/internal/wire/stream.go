@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"hydrant/cmd/replay/internal/clock"
@@ -37,11 +38,20 @@ type desk struct {
 	newAnswer bool
 }
 
+func newDesk(o *Options, counters *Counters, drag *drag) *desk {
+	d := &desk{clk: o.Clock, counters: counters, drag: drag, lineCap: o.LineCap}
+	if d.lineCap <= 0 {
+		d.lineCap = DefaultLineCap
+	}
+	return d
+}
+
 // A stream is an answer in the course of being read, fed by either engine with the bytes
 // of the body as they come. It keeps what its columns need, and fill writes them.
 // An offset of 0 ns stands for null in it.
 type stream struct {
-	p    *Prepared
+	kind *Kind
+	keep *Prepared // where the answer's text is kept; nil: nowhere
 	desk *desk
 	sse  sse
 	odd  *oddities // nil: the answer has been a plain event stream
@@ -52,13 +62,12 @@ type stream struct {
 	firstEvent, firstToken, firstAnswer, lastToken       int64
 	firstTokenKernel, firstAnswerKernel, lastTokenKernel int64
 
-	finish string // reason
-
-	read          int64 // number of the connection's read the last events came with
 	readStamp     int64
+	read          uint32 // number of the connection's read the last events came with, from 1
+	inRead        int32  // events of that read
 	events, multi int32
-	inRead        int32 // events of that read
 
+	finish   uint8 // reason: its place in finishes, or else in odd
 	isJSON   bool
 	sniffed  bool
 	done     bool // [DONE]
@@ -67,6 +76,7 @@ type stream struct {
 
 // oddities are what most answers have not, kept apart so that a stream stays small.
 type oddities struct {
+	finish   string  // a reason that is not among finishes
 	document []byte  // the answer, when it is one JSON document
 	last     arrival // of the document's bytes
 	fault    string  // text of an error object
@@ -80,11 +90,35 @@ func (s *stream) oddly() *oddities {
 	return s.odd
 }
 
-// init begins a stream at a desk.
-func (s *stream) init(p *Prepared, d *desk) {
-	s.p, s.desk = p, d
-	s.sse.init(d.lineCap)
-	p.Reply = p.Reply[:0]
+// finishes are the usual finish reasons, kept as a number.
+var finishes = [...]string{"", "stop", "length", "tool_calls", "content_filter", "function_call", "abort", "error"}
+
+// end notes a finish reason; the last one counts.
+func (s *stream) end(reason string) {
+	if i := slices.Index(finishes[:], reason); i >= 0 {
+		s.finish = uint8(i)
+		return
+	}
+	s.finish = 0
+	s.oddly().finish = reason
+}
+
+// finishReason returns it, "" for none.
+func (s *stream) finishReason() string {
+	if s.finish == 0 && s.odd != nil {
+		return s.odd.finish
+	}
+	return finishes[s.finish]
+}
+
+// init begins the answer to a request of a kind at a desk. Its text is kept in keep, where
+// that is not nil.
+func (s *stream) init(k *Kind, keep *Prepared, d *desk) {
+	s.kind, s.keep, s.desk = k, keep, d
+	s.sse.init()
+	if keep != nil {
+		keep.Reply = keep.Reply[:0]
+	}
 }
 
 // reset empties s for another stream; memory for up to keptBuffer bytes is kept.
@@ -114,8 +148,8 @@ func (s *stream) take(p []byte, at arrival) error {
 	}
 	if s.isJSON {
 		odd := s.oddly()
-		if len(odd.document)+len(p) > s.sse.limit {
-			return &TooLongError{What: "document", Cap: s.sse.limit}
+		if len(odd.document)+len(p) > s.desk.lineCap {
+			return &TooLongError{What: "document", Cap: s.desk.lineCap}
 		}
 		odd.document = append(odd.document, p...)
 		odd.last = at
@@ -123,7 +157,7 @@ func (s *stream) take(p []byte, at arrival) error {
 	}
 	s.fresh()
 	s.desk.drag.enter(at)
-	err := s.sse.feed(p, s)
+	err := s.sse.feed(p, s, s.desk.lineCap)
 	s.desk.drag.leave()
 	s.stampNew(at)
 	return err
@@ -135,10 +169,12 @@ func (s *stream) fresh() { s.desk.newEvents, s.desk.newTokens, s.desk.newAnswer 
 // parse classifies the data of an event.
 func (s *stream) parse(typ string, data []byte) (*endpoint.Event, error) {
 	ev := &s.desk.ev
-	ev.Collect, ev.Text = s.p.KeepReply, s.p.Reply
-	err := s.p.Endpoint.Read(typ, data, ev)
-	if err == nil && !s.done {
-		s.p.Reply = ev.Text
+	if ev.Collect = s.keep != nil; ev.Collect {
+		ev.Text = s.keep.Reply
+	}
+	err := s.kind.Endpoint.Read(typ, data, ev)
+	if ev.Collect && err == nil && !s.done {
+		s.keep.Reply = ev.Text
 	}
 	ev.Text = nil
 	return ev, err
@@ -173,7 +209,7 @@ func (s *stream) count(ev *endpoint.Event) {
 	}
 	if ev.Finish != "" {
 		s.finished = true
-		s.finish = ev.Finish
+		s.end(ev.Finish)
 		if (ev.Finish == "error" || ev.Finish == "abort") && s.oddly().fault == "" {
 			s.odd.fault = "finish_reason " + ev.Finish
 		}
@@ -185,8 +221,8 @@ func (s *stream) count(ev *endpoint.Event) {
 	d := s.desk
 	d.newTokens++
 	d.drag.event()
-	if s.p.stall != nil {
-		s.p.stall(int64(s.tokens.events))
+	if s.kind.stall != nil {
+		s.kind.stall(int64(s.tokens.events))
 	}
 	d.newAnswer = d.newAnswer || ev.Answer || ev.Tool
 }
@@ -204,8 +240,8 @@ func (s *stream) stampNew(at arrival) {
 	if d.newEvents == 0 {
 		return
 	}
-	if at.read == 0 || at.read != s.read || s.inRead == 0 {
-		s.read, s.inRead = at.read, 0
+	if at.read == 0 || uint32(at.read) != s.read || s.inRead == 0 {
+		s.read, s.inRead = uint32(at.read), 0
 		s.readStamp = d.clk.Now()
 	} else if d.drag != nil {
 		s.readStamp = d.clk.Now() // whoever is slow on purpose has the later ones later
@@ -241,7 +277,7 @@ func (s *stream) stampNew(at arrival) {
 	if at.stamped {
 		d.counters.ReadDelay.add(now-at.kernelNS, int64(d.newTokens))
 	}
-	if s.p.Chunks {
+	if s.kind.Chunks {
 		us, delay := (now+500)/1000, formats.Int{}
 		if at.stamped {
 			delay = formats.Some(us - (at.kernelNS+500)/1000)
@@ -317,7 +353,7 @@ func (s *stream) takeDocument() {
 	s.finished = s.finished || ev.Token()
 	switch {
 	case ev.Error != "":
-	case s.p.Stream:
+	case s.kind.Stream:
 		s.bad("answer: got one JSON document, want an event stream")
 	case !ev.Choices:
 		s.bad("answer: got a JSON object without choices, want an answer")
@@ -332,9 +368,9 @@ func (s *stream) fill(row *run.Request) {
 	row.FirstAnswerNS, row.LastTokenNS = stamp(s.firstAnswer), stamp(s.lastToken)
 	row.FirstTokenKernelNS = stamp(s.firstTokenKernel)
 	row.FirstAnswerKernelNS, row.LastTokenKernelNS = stamp(s.firstAnswerKernel), stamp(s.lastTokenKernel)
-	row.FinishReason = s.finish
-	s.tokens.fill(row, s.p.Chunks, s.isJSON)
-	if s.p.Chunks && s.chunks.n > 0 {
+	row.FinishReason = s.finishReason()
+	s.tokens.fill(row, s.kind.Chunks, s.isJSON)
+	if s.kind.Chunks && s.chunks.n > 0 {
 		row.ChunkGapUS, row.ChunkDelayUS = s.chunks.lists()
 	}
 }

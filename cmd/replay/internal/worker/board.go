@@ -230,7 +230,7 @@ func (b *board) stop(reason string, drop bool, planned int64) {
 		}
 		f.gone = true
 		if f.capFrom != unset && !f.admitted {
-			f.capWait = formats.Some(b.now() - f.capFrom)
+			f.capWait = b.now() - f.capFrom
 		}
 	}
 	b.prepare, b.urgent = nil, nil

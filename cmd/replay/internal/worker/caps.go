@@ -5,7 +5,6 @@ import (
 	"container/heap"
 
 	"hydrant/cmd/replay/internal/slots"
-	"hydrant/formats"
 )
 
 // The timings. What each means for an instant is said at board.
@@ -132,7 +131,7 @@ func (b *board) admitLocked(f *flight) bool {
 	if !f.admitted {
 		return false
 	}
-	f.capWait = formats.Some(0)
+	f.capWait = 0
 	return true
 }
 
@@ -251,7 +250,7 @@ func (b *board) clearLocked(f *flight) {
 		f.due, f.release = now, true
 		b.hurryLocked(f)
 	} else {
-		f.capWait = formats.Some(now - f.capFrom)
+		f.capWait = now - f.capFrom
 	}
 	if f.prepared && f != b.leaving {
 		b.queue.Push(f.due, f)

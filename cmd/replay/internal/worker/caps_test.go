@@ -78,7 +78,7 @@ func TestACapKeepsTheInstantAndCountsTheWait(t *testing.T) {
 	if d := cmp.Diff([]int64{2}, ids(next)); d != "" {
 		t.Fatal(d)
 	}
-	if f := next[0]; f.due != 20 || f.capWait != some(60) || first[0].capWait != some(0) {
+	if f := next[0]; f.due != 20 || f.capWait != 60 || first[0].capWait != 0 {
 		t.Errorf("request 2 is due at %d and waited %v, request 0 %v; want 20, 60, 0", f.due, f.capWait, first[0].capWait)
 	}
 	b.clock = 200
@@ -96,7 +96,7 @@ func TestAsapIsDueWithItsSlot(t *testing.T) {
 	b.line(1, "a", true, 100, 0)
 	b.line(2, "b", true, 0)
 	first := b.leave()
-	if d := cmp.Diff([]int64{0}, ids(first)); d != "" || first[0].due != 5 || first[0].capWait.Valid {
+	if d := cmp.Diff([]int64{0}, ids(first)); d != "" || first[0].due != 5 || first[0].capWait != unset {
 		t.Fatalf("%s, due %d, cap wait %v; want 5, null", d, first[0].due, first[0].capWait)
 	}
 	b.clock = 50
@@ -132,7 +132,7 @@ func TestASessionKeepsItsSlotToItsEnd(t *testing.T) {
 	b.clock = 30
 	b.landed(turn[0], 30, true)
 	next := b.leave()
-	if len(next) != 1 || next[0].job.Request.ID != 1 || next[0].capWait != some(30) {
+	if len(next) != 1 || next[0].job.Request.ID != 1 || next[0].capWait != 30 {
 		t.Fatalf("%v leave; want request 1 after waiting from 0 to 30", ids(next))
 	}
 	b.landed(next[0], 40, true)

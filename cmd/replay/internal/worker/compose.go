@@ -83,11 +83,11 @@ func (c *composer) compose(f *flight) (wire.Prepared, error) {
 // learn takes the reply of a session that goes on with it, and the body's memory back.
 func (c *composer) learn(f *flight, row *run.Request) {
 	var reply []byte
-	if f.prepared {
+	if f.request != nil {
 		reply = f.request.Reply
 	}
 	c.end(&f.job.Request, row, reply)
-	if f.prepared && row.DispatchedNS.Valid {
+	if f.request != nil && row.DispatchedNS.Valid {
 		c.recycle(f)
 	}
 }

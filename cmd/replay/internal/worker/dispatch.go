@@ -2,7 +2,6 @@ package worker
 
 import (
 	"hydrant/cmd/replay/internal/link"
-	"hydrant/cmd/replay/internal/wire"
 	"hydrant/formats/run"
 )
 
@@ -19,7 +18,7 @@ func (w *worker) dispatch(f *flight, now int64) {
 	}
 	f.w, f.dispatched = w, now
 	stamp := link.Stamp{ID: f.request.ID, DueNS: f.due, DispatchedNS: now}
-	w.engine.Start(w.ctx, &f.request, now, f)
+	w.engine.Start(w.ctx, f.request, now, f)
 	w.tally.dispatch(now - stamp.DueNS)
 	w.stamps.add(stamp)
 }
@@ -30,12 +29,16 @@ func (f *flight) Row() *run.Request {
 	return f.row(int64(f.w.setup.Worker))
 }
 
-// Written lets the body go, and what it was made of: a stream may stay open for long.
+// Written lets the request go, and what it was made of: a stream may stay open for long.
 func (f *flight) Written() {
 	f.w.composer.recycle(f)
+	stream := f.request.Stream
+	if !f.request.KeepReply {
+		f.done()
+	}
 	r := &f.job.Request
 	r.Body, r.Extra, r.Blocks, f.job.Block = nil, nil, nil, nil
-	if f.request.Stream {
+	if stream {
 		f.fold()
 	}
 }
@@ -44,7 +47,7 @@ func (f *flight) Written() {
 func (f *flight) Ended(row *run.Request) {
 	w := f.w
 	w.composer.learn(f, row)
-	f.request = wire.Prepared{}
+	f.done()
 	w.tally.complete(row)
 	w.board.landed(f, row.EndNS.V, true)
 	f.job.Release()

@@ -26,10 +26,10 @@ type flight struct {
 	start  int64     // under think: when it starts at its recorded distance to its predecessors' starts, or unset
 	due    int64     // set when released
 
-	capFrom int64       // since when it waits for a slot, or has waited, or unset
-	capWait formats.Int // how long it waited; null: no cap
+	capFrom int64 // since when it waits for a slot, or has waited, or unset
+	capWait int64 // how long it waited; unset: no cap
 
-	request    wire.Prepared
+	request    *wire.Prepared // nil before it is built, and when the engine is done with it
 	preparedNS int64
 	size       int64 // bytes of the prepared body
 
@@ -42,11 +42,30 @@ type flight struct {
 	held     bool  // size counts as held, not as ahead
 }
 
-// unset stands for an instant that is not known.
+// unset stands for an instant or a time that is not known.
 const unset = math.MinInt64
 
 func newFlight(j *link.Job) *flight {
-	return &flight{job: j, depEnd: unset, start: unset, capFrom: unset}
+	return &flight{job: j, depEnd: unset, start: unset, capFrom: unset, capWait: unset}
+}
+
+// prepared are requests to be used again.
+var prepared = sync.Pool{New: func() any { return new(wire.Prepared) }}
+
+// prepare gives f the request that was built for it.
+func (f *flight) prepare(p wire.Prepared) {
+	f.request = prepared.Get().(*wire.Prepared)
+	*f.request = p
+	f.prepared = true
+}
+
+// done lets the request go.
+func (f *flight) done() {
+	if f.request != nil {
+		*f.request = wire.Prepared{}
+		prepared.Put(f.request)
+		f.request = nil
+	}
 }
 
 // fold puts the job of a flight whose body is sent into its binary form, an eighth of its
@@ -95,7 +114,9 @@ func (f *flight) row(worker int64) *run.Request {
 	if f.release {
 		row.DueNS = formats.Some(f.due)
 	}
-	row.CapWaitNS = f.capWait
+	if f.capWait != unset {
+		row.CapWaitNS = formats.Some(f.capWait)
+	}
 	if f.w != nil {
 		row.DispatchedNS = formats.Some(f.dispatched)
 	}

@@ -93,7 +93,8 @@ func (b *board) ready(f *flight, p wire.Prepared, ns int64) {
 	if f.gone {
 		return
 	}
-	f.request, f.prepared, f.preparedNS, f.size = p, true, ns, int64(len(p.Body))
+	f.prepare(p)
+	f.preparedNS, f.size = ns, int64(len(p.Body))
 	if f.waits > 0 {
 		f.held = true
 		b.held += f.size

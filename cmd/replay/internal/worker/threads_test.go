@@ -43,7 +43,7 @@ func turn(t *testing.T, c *composer, j *link.Job, outcome, reply string) (string
 	}
 	body := string(p.Body)
 	p.Reply = []byte(reply)
-	f.request, f.prepared = p, true
+	f.prepare(p)
 	row.DispatchedNS = formats.Some(1)
 	c.learn(f, row)
 	return body, nil

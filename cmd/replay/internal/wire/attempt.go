@@ -71,7 +71,7 @@ func (a *attempt) request() (*http.Request, error) {
 		return nil, err
 	}
 	a.socket = t.socket
-	h, host := headerOf(a.p, t.url)
+	h, host := headerOf(a.p.Kind, t.url)
 	h["X-Request-Id"] = []string{strconv.FormatInt(a.p.ID, 10)}
 	a.body = &body{b: a.p.Body}
 	return &http.Request{

@@ -39,7 +39,7 @@ type conn struct {
 	lastWrite   atomic.Int64 // when it was done, 0 before it
 	blocked     atomic.Bool  // a write waits for room in the socket
 	early       atomic.Bool  // the answer began before the request was written
-	atBegin     traffic
+	atBegin     mark
 	begun       bool // not the connection's first request
 
 	cut       func(received int64) int // of the options
@@ -85,9 +85,10 @@ func (c *conn) begin() {
 	c.writeBegan.Store(0)
 	c.lastWrite.Store(0)
 	c.early.Store(false)
-	c.atBegin = traffic{counted: true}
+	c.atBegin = mark{counted: true}
 	if c.begun {
-		c.atBegin = c.traffic()
+		t := c.traffic()
+		c.atBegin = t.mark()
 	}
 	c.begun = true
 	c.cutOrigin.Store(c.received.Load())
@@ -100,7 +101,7 @@ func (c *conn) traffic() traffic {
 }
 
 // since returns what was carried since begin.
-func (c *conn) since() traffic { return c.traffic().less(c.atBegin) }
+func (c *conn) since() traffic { return c.traffic().since(c.atBegin) }
 
 // tcp asks the kernel for its counters; of a closed connection it has the last ones.
 func (c *conn) tcp() (info kernel.TCPInfo, ok bool) {

@@ -74,13 +74,16 @@ func (f alone) Row() *run.Request  { return f.row }
 func (f alone) Ended(*run.Request) { close(f.done) }
 func (f alone) Written()           {}
 
-// A Kind is what many requests have in common. It is not changed once it is in use.
+// A Kind is what many requests have in common. It is not changed once it is in use, and used
+// with one engine.
 type Kind struct {
 	URL      string             // with the endpoint's path
 	Header   http.Header        // sent as given besides the engine's own
 	Endpoint *endpoint.Endpoint // reads the events
 	Stream   bool               // whether the body asks for a stream
 	Chunks   bool               // whether to keep the chunk lists
+
+	prefix *prefix // of the engine on epoll
 
 	stall func(event int64) // for tests: called in the middle of reading, at each token event from 1
 }

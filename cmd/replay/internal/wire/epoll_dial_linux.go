@@ -23,46 +23,43 @@ const (
 	maxDialing = 128
 	// nameTTL is how long addresses of a name are used before it is resolved again.
 	nameTTL = 30 * time.Second
-	// maxPrefixes bounds the request heads that are kept.
-	maxPrefixes = 1024
+	// maxAddresses is how many addresses of a name are used.
+	maxAddresses = 255
 )
 
 // A prefix is where requests of a kind go, and what their heads begin with.
 type prefix struct {
+	l     *loop
 	place *place
 	head  []byte
 }
 
-// prefix finds or makes the prefix of a request.
-func (l *loop) prefix(p *Prepared) (*prefix, error) {
-	if f := l.prefixes[p.Kind]; f != nil {
-		return f, nil
+// startable makes the prefix of a kind when it is used for the first time.
+func (l *loop) startable(k *Kind) error {
+	if k.prefix != nil && k.prefix.l == l {
+		return nil
 	}
-	t, err := targetOf(p.URL)
+	t, err := targetOf(k.URL)
 	if err != nil {
-		return nil, &unusableError{err}
+		return &unusableError{err}
 	}
 	if t.url.Scheme != "http" || t.url.Host == "" {
-		return nil, &unusableError{fmt.Errorf("scheme %q: want http", t.url.Scheme)}
+		return &unusableError{fmt.Errorf("scheme %q: want http", t.url.Scheme)}
 	}
 	pl, err := l.placeOf(&t)
 	if err != nil {
-		return nil, &unusableError{err}
+		return &unusableError{err}
 	}
-	h, host := headerOf(p, t.url)
+	h, host := headerOf(k, t.url)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "POST %s HTTP/1.1\r\nHost: %s\r\n", t.url.RequestURI(), host)
 	// what is written behind it, and what is not this side's to choose
 	own := map[string]bool{"Host": true, "Content-Length": true, "X-Request-Id": true, "Transfer-Encoding": true, "Trailer": true}
 	if err := h.WriteSubset(&b, own); err != nil {
-		return nil, &unusableError{err}
+		return &unusableError{err}
 	}
-	if len(l.prefixes) >= maxPrefixes {
-		clear(l.prefixes)
-	}
-	f := &prefix{place: pl, head: b.Bytes()}
-	l.prefixes[p.Kind] = f
-	return f, nil
+	k.prefix = &prefix{l: l, place: pl, head: b.Bytes()}
+	return nil
 }
 
 // A place is a host and port, or a Unix socket.
@@ -159,7 +156,7 @@ func (p *place) kept() *socket {
 
 // connect gets x a connection: a kept one, or a new one when its turn has come.
 func (l *loop) connect(x *exchange) {
-	p := x.prefix.place
+	p := x.prefix().place
 	if s := p.kept(); s != nil {
 		l.assign(x, s, true)
 		return
@@ -189,7 +186,7 @@ func (l *loop) forget(x *exchange) {
 		return list
 	}
 	l.queue = without(l.queue)
-	p := x.prefix.place
+	p := x.prefix().place
 	p.waiting = without(p.waiting)
 }
 
@@ -201,7 +198,7 @@ func (l *loop) advance() {
 	l.advancing = true
 	for len(l.queue) > 0 {
 		x := l.queue[0]
-		s := x.prefix.place.kept()
+		s := x.prefix().place.kept()
 		if s == nil && l.dialing >= maxDialing {
 			break
 		}
@@ -222,7 +219,7 @@ func (l *loop) advance() {
 
 // dial connects to the next address, or ends x when none is left to try.
 func (l *loop) dial(x *exchange) {
-	p := x.prefix.place
+	p := x.prefix().place
 	for int(x.tried) < len(p.all) {
 		to := p.all[p.turn%len(p.all)]
 		p.turn++
@@ -246,7 +243,7 @@ func (l *loop) dial(x *exchange) {
 // refused notes why an address cannot be had. The first reason is told.
 func (l *loop) refused(x *exchange, to *address, err error) {
 	if x.rarely().dial == nil {
-		network := x.prefix.place.network()
+		network := x.prefix().place.network()
 		x.rare.dial = &net.OpError{Op: "dial", Net: network, Addr: named{network, to.text}, Err: err}
 	}
 }
@@ -365,13 +362,13 @@ func (l *loop) found(p *place, ips []netip.Addr, err error) {
 			}
 			all = append(all, a)
 		}
-		p.all = all
+		p.all = all[:min(len(all), maxAddresses)]
 	}
 	waiting := p.waiting
 	p.waiting = nil
 	for _, x := range waiting {
 		x.waits = false
-		x.dns = now
+		x.rarely().dns = now
 		switch {
 		case len(p.all) > 0:
 			l.connect(x)

@@ -15,33 +15,32 @@ import (
 // others, and holds no row: a stream that idles costs little more than this. An
 // offset of 0 ns stands for null in it.
 type exchange struct {
-	p      *Prepared // nil when it is written and no reply is kept in it
-	f      Flight
-	prefix *prefix
-	s      *socket // nil before there is one, ready or being dialled
+	p *Prepared // nil when it is written and no reply is kept in it
+	f Flight
+	s *socket // nil before there is one, ready or being dialled
 
 	group   *group
 	key     int64 // of the heap of timers
 	heapAt  int32 // −1: not in it
 	groupAt int32 // its place in the group
 
-	phaseAt, totalAt, cutAt int64 // when the limits of the phase, of the whole and of the plan are reached; 0: never
+	phaseAt, endAt int64 // when the limit of the phase, and that of the whole or of the plan, is reached; 0: never
 
 	asked, ready               int64
-	dns, connected             int64
+	connected                  int64
 	began, wrote, headers      int64 // began: the newest write
 	firstByte, firstByteKernel int64
-	sent                       int   // bytes of the body that the kernel took
 	rare                       *rare // nil: nothing of it
 	answer                     response
 	stream                     stream
 
-	tried    int16 // addresses tried
+	tried    uint8 // addresses tried
 	waits    bool  // for a name or its turn to connect
 	reused   bool
 	written  bool
 	answered bool // the first byte of the answer has come
 	early    bool
+	planned  bool // endAt is the plan's
 	phase    phase
 }
 
@@ -55,6 +54,8 @@ func (x *exchange) refused() bool {
 
 // rare is what most exchanges never have.
 type rare struct {
+	dns  int64  // when the name was resolved
+	sent int    // bytes of the body that the kernel took, when not all at once
 	head []byte // of the request, what did not fit into the socket
 	dial error  // why the first address tried refused
 	body []byte // of an answer that is not 2xx
@@ -75,13 +76,30 @@ func (x *exchange) unsent() []byte {
 	return x.rare.head
 }
 
+// sent returns how many bytes of the body the kernel took.
+func (x *exchange) sent() int {
+	if x.rare == nil {
+		return 0
+	}
+	return x.rare.sent
+}
+
+// dns returns when the name was resolved, 0 where it was not.
+func (x *exchange) dns() int64 {
+	if x.rare == nil {
+		return 0
+	}
+	return x.rare.dns
+}
+
 // hold keeps what is left of the head for the next turn.
 func (x *exchange) hold(head []byte) {
-	if len(head) > 0 || x.rare != nil {
-		r := x.rarely()
-		r.head = append(r.head[:0], head...)
-	}
+	r := x.rarely()
+	r.head = append(r.head[:0], head...)
 }
+
+// prefix is where x goes.
+func (x *exchange) prefix() *prefix { return x.stream.kind.prefix }
 
 // exchange returns an empty exchange.
 func (l *loop) exchange() *exchange {
@@ -91,17 +109,6 @@ func (l *loop) exchange() *exchange {
 		return x
 	}
 	return &exchange{heapAt: -1}
-}
-
-// keptBuffer bounds the buffers that an exchange keeps for the next request.
-const keptBuffer = 1 << 10
-
-// small returns b empty where it may be kept.
-func small(b []byte) []byte {
-	if cap(b) > keptBuffer {
-		return nil
-	}
-	return b[:0]
 }
 
 // release lets an exchange be used again.
@@ -123,15 +130,14 @@ func (l *loop) arm(x *exchange, d int64, p phase, now int64) {
 	}
 }
 
-// deadline returns the first limit, 0 without any, and the cause it ends the request for;
-// nil is that of the whole.
+// deadline returns the first limit, 0 without any, and the cause it ends the request for.
 func (l *loop) deadline(x *exchange) (at int64, cause *limit) {
 	at, cause = x.phaseAt, l.limits.cause(x.phase)
-	if x.totalAt != 0 && (at == 0 || x.totalAt < at) {
-		at, cause = x.totalAt, nil
-	}
-	if x.cutAt != 0 && (at == 0 || x.cutAt < at) {
-		at, cause = x.cutAt, errPlanned
+	if x.endAt != 0 && (at == 0 || x.endAt < at) {
+		at, cause = x.endAt, l.limits.total
+		if x.planned {
+			cause = errPlanned
+		}
 	}
 	return at, cause
 }
@@ -146,8 +152,6 @@ func (l *loop) expire(now int64) {
 			l.timers.remove(x)
 		case at > now:
 			l.timers.move(x, at)
-		case cause == nil:
-			l.end(x, l.limits.total, nil)
 		default:
 			l.end(x, cause, nil)
 		}
@@ -373,7 +377,7 @@ func (l *loop) end(x *exchange, cause, err error) {
 // fill writes the columns of x but for its outcome.
 func (l *loop) fill(x *exchange, row *run.Request) {
 	row.ConnAskedNS = stamp(x.asked)
-	row.DNSNS, row.ConnectNS = stamp(x.dns), stamp(x.connected)
+	row.DNSNS, row.ConnectNS = stamp(x.dns()), stamp(x.connected)
 	row.HeadersNS = stamp(x.headers)
 	if x.headers != 0 {
 		row.HTTPStatus = formats.Some(int64(x.answer.status))

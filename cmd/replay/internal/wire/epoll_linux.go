@@ -62,7 +62,6 @@ type loop struct {
 	oob  [kernel.OOBSize]byte
 	desk desk // of the streams
 
-	prefixes  map[*Kind]*prefix
 	places    map[string]*place
 	dialing   int         // connects in progress
 	queue     []*exchange // wait to connect
@@ -97,7 +96,7 @@ type handle struct {
 // Options.TLS, HTTP2 and Proxy mean nothing to it.
 func NewEpoll(o Options) (Engine, error) {
 	l := &loop{o: o, limits: limitsOf(&o), counters: o.Counters, drag: newDrag(&o), base: clock.Monotonic() - o.Clock.Now(), stamps: kernel.NewConverter(o.Clock),
-		in: make([]byte, loopRead), prefixes: map[*Kind]*prefix{}, places: map[string]*place{}, ports: LocalPorts()}
+		in: make([]byte, loopRead), places: map[string]*place{}, ports: LocalPorts()}
 	if l.counters == nil {
 		l.counters = new(Counters)
 	}
@@ -116,14 +115,13 @@ func (l *loop) Start(ctx context.Context, p *Prepared, dispatched int64, f Fligh
 	x := l.exchange()
 	x.p, x.f, x.stream.kind = p, f, p.Kind
 	if d := l.o.TotalTimeout; d > 0 {
-		x.totalAt = dispatched + int64(d)
+		x.endAt = dispatched + int64(d)
 	}
-	if d := p.CancelAfter; d > 0 {
-		x.cutAt = dispatched + int64(d)
+	if d := p.CancelAfter; d > 0 && (x.endAt == 0 || dispatched+int64(d) < x.endAt) {
+		x.endAt, x.planned = dispatched+int64(d), true
 	}
 	l.join(x, ctx)
-	var err error
-	if x.prefix, err = l.prefix(p); err != nil {
+	if err := l.startable(p.Kind); err != nil {
 		l.end(x, nil, err)
 		return
 	}

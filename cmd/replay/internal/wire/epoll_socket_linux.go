@@ -23,7 +23,7 @@ type socket struct {
 	x     *exchange // nil: kept
 
 	t       counts
-	atBegin traffic
+	atBegin mark
 	arrived int64 // newest arrival of a read, unstamped before
 	again   bool  // has asked for another turn
 	dialing bool
@@ -48,7 +48,7 @@ func (s *socket) traffic() traffic {
 // has ended: between them a connection that is kept carries no data.
 func (s *socket) begin() {
 	if !s.begun {
-		s.atBegin = traffic{counted: true}
+		s.atBegin = mark{counted: true}
 	}
 	s.begun = true
 }
@@ -56,8 +56,8 @@ func (s *socket) begin() {
 // settle ends the account of a request.
 func (s *socket) settle() traffic {
 	t := s.traffic()
-	account := t.less(s.atBegin)
-	s.atBegin = t
+	account := t.since(s.atBegin)
+	s.atBegin = t.mark()
 	return account
 }
 
@@ -152,7 +152,7 @@ func (l *loop) write(x *exchange, first bool) {
 		if !first || turn > 0 {
 			x.began = l.o.Clock.Now()
 		}
-		body := x.p.Body[x.sent:]
+		body := x.p.Body[x.sent():]
 		n, errno := l.send(int(s.fd), head, body[:min(len(body), loopWrite)])
 		switch errno {
 		case 0:
@@ -177,13 +177,12 @@ func (l *loop) write(x *exchange, first bool) {
 		turn += n
 		k := min(n, len(head))
 		head = head[k:]
-		x.sent += n - k
-		if len(head) == 0 && x.sent == len(x.p.Body) {
-			x.hold(nil)
+		if len(head) == 0 && n-k == len(body) {
 			x.written, x.p = true, x.p.reply()
 			x.f.Written()
 			return
 		}
+		x.rarely().sent += n - k
 	}
 	x.hold(head)
 	l.later(s, unix.EPOLLOUT)
@@ -202,7 +201,7 @@ func (l *loop) replace(x *exchange) {
 
 // request builds the head of a request, in a buffer that the next one uses.
 func (l *loop) request(x *exchange) []byte {
-	b := append(l.head[:0], x.prefix.head...)
+	b := append(l.head[:0], x.prefix().head...)
 	b = append(b, "Content-Length: "...)
 	b = strconv.AppendInt(b, int64(len(x.p.Body)), 10)
 	b = append(b, "\r\nX-Request-Id: "...)

@@ -70,11 +70,11 @@ type unusableError struct{ err error }
 func (e *unusableError) Error() string { return e.err.Error() }
 
 // headerOf returns the headers of a request but for its id, and the host they name.
-// The values are those of p.Header and shared.
-func headerOf(p *Prepared, u *url.URL) (h http.Header, host string) {
-	h = make(http.Header, len(p.Header)+5)
-	for k, v := range p.Header {
-		h[http.CanonicalHeaderKey(k)] = v
+// The values are those of k.Header and shared.
+func headerOf(k *Kind, u *url.URL) (h http.Header, host string) {
+	h = make(http.Header, len(k.Header)+5)
+	for name, v := range k.Header {
+		h[http.CanonicalHeaderKey(name)] = v
 	}
 	set := func(key, value string) {
 		if _, given := h[key]; !given {
@@ -84,7 +84,7 @@ func headerOf(p *Prepared, u *url.URL) (h http.Header, host string) {
 	h["Accept-Encoding"] = []string{"identity"}
 	set("Content-Type", "application/json")
 	set("User-Agent", "hydrant")
-	if p.Stream {
+	if k.Stream {
 		set("Accept", "text/event-stream, application/json")
 	} else {
 		set("Accept", "application/json")

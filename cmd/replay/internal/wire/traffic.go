@@ -19,12 +19,21 @@ type traffic struct {
 	counted bool // tcp is known
 }
 
-// less returns what was carried since b.
-func (t traffic) less(b traffic) traffic {
-	t.reads, t.received, t.sent = t.reads-b.reads, t.received-b.received, t.sent-b.sent
-	t.counted = t.counted && b.counted
-	t.tcp.SegmentsIn -= b.tcp.SegmentsIn
-	t.tcp.Retransmits -= b.tcp.Retransmits
+// mark is where the account of a request begins.
+type mark struct {
+	counts
+	segments, retransmits int64 // of tcp
+	counted               bool  // they are known
+}
+
+func (t *traffic) mark() mark { return mark{t.counts, t.tcp.SegmentsIn, t.tcp.Retransmits, t.counted} }
+
+// since returns what was carried from m on.
+func (t traffic) since(m mark) traffic {
+	t.reads, t.received, t.sent = t.reads-m.reads, t.received-m.received, t.sent-m.sent
+	t.counted = t.counted && m.counted
+	t.tcp.SegmentsIn -= m.segments
+	t.tcp.Retransmits -= m.retransmits
 	return t
 }
 

@@ -19,6 +19,7 @@ var GroupKeys = [...]struct{ Name, Meaning string }{
 	{"model", "model it named"},
 	{"turn", "position in its stream, from 0"},
 	{"input-bucket", "planned input tokens, else those counted, between powers of two"},
+	{"session", "session of the request"},
 	{"worker", "worker process of its part"},
 	{"outcome", "what became of it"},
 	{"remote_addr", "peer"},
@@ -103,6 +104,8 @@ func (f *fold) keyOf(x *frame, i int, key string) string {
 		return strconv.FormatInt(x.col(cTurn)[i], 10)
 	case "input-bucket":
 		return bucket(either(x.col(cPlannedIn)[i], x.col(cIn)[i]))
+	case "session":
+		return f.text.of(x.col(cSession)[i])
 	case "worker":
 		if worker := x.col(cWorker)[i]; worker >= 0 {
 			return strconv.FormatInt(worker, 10)

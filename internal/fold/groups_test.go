@@ -212,3 +212,37 @@ func TestPartial(t *testing.T) {
 		t.Error("a whole run is called partial")
 	}
 }
+
+// What the server says of its cache is had of each session, weighted by tokens.
+func TestCacheReportedOfEachSession(t *testing.T) {
+	rows := randomRows(54, 900)
+	s := reduce(t, Options{By: []string{"session"}}, encode(t, testHeader(), rows, nil, run.End{}, 100))
+	type sums struct{ cached, in, n int64 }
+	want := map[string]sums{}
+	for _, q := range rows {
+		u := q.DueNS
+		if !u.Valid {
+			u = q.ScheduledNS
+		}
+		if u.Valid && u.V >= s.Window.FromNS && u.V < s.Window.ToNS && q.Outcome == run.OK && q.CachedTokens.Valid && q.InputTokens.Valid {
+			w := want[q.Session]
+			want[q.Session] = sums{w.cached + q.CachedTokens.V, w.in + q.InputTokens.V, w.n + 1}
+		}
+	}
+	compared := 0
+	for _, g := range s.Groups {
+		i := slices.IndexFunc(g.Scalars, func(v summary.Scalar) bool { return v.ID == "cache_reported" })
+		w, v := want[g.Keys[0].Value], g.Scalars[i]
+		switch {
+		case w.n == 0 && (v.Value != nil || v.Reason == ""):
+			t.Errorf("session %s: a value without a count, or no reason", g.Keys[0].Value)
+		case w.n > 0 && (v.Value == nil || *v.Value != float64(w.cached)/float64(w.in) || v.N != w.n):
+			t.Errorf("session %s: %v over %d; want %d/%d over %d", g.Keys[0].Value, v.Value, v.N, w.cached, w.in, w.n)
+		case w.n > 0:
+			compared++
+		}
+	}
+	if compared < 50 {
+		t.Errorf("compared %d sessions, want at least 50", compared)
+	}
+}

@@ -19,12 +19,25 @@ import (
 // drawn reduces a made-up run with --plot and returns the page and the summary.
 func drawn(t *testing.T, args ...string) (string, *summary.Summary) {
 	t.Helper()
+	return drawnWith(t, false, args...)
+}
+
+// drawnWith does the same, beside a gpu stream where there are devices.
+func drawnWith(t *testing.T, devices bool, args ...string) (string, *summary.Summary) {
+	t.Helper()
 	dir := t.TempDir()
 	in, page, out := filepath.Join(dir, "run.arrows"), filepath.Join(dir, "page.html"), filepath.Join(dir, "run.json")
 	if err := mkrun(append(args, in)); err != nil {
 		t.Fatal(err)
 	}
-	if code := run([]string{in, "--slo", "ttft:p90<200ms", "--slo", "tpot:p90<60ms", "--plot", page, "-o", out}, nil, io.Discard, os.Stderr); code != 0 {
+	inputs := []string{in}
+	if devices {
+		inputs = append(inputs, filepath.Join(dir, "gpu.arrows"))
+		if err := mkgpu(inputs[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code := run(append(inputs, "--slo", "ttft:p90<200ms", "--slo", "tpot:p90<60ms", "--plot", page, "-o", out), nil, io.Discard, os.Stderr); code != 0 {
 		t.Fatalf("exit status %d", code)
 	}
 	text, err := os.ReadFile(page)
@@ -89,6 +102,11 @@ func inJSON(t *testing.T, s *summary.Summary) map[string]string {
 			put(fmt.Sprintf("series %s %d", x.ID, i), v)
 		}
 	}
+	for i, d := range s.GPUs {
+		for name, v := range d.Values {
+			put(fmt.Sprintf("gpu %d %s", i, name), v)
+		}
+	}
 	for i, c := range s.Clients {
 		at := fmt.Sprintf("client %d ", i)
 		put(at+"rows_sent", c.RowsSent)
@@ -144,6 +162,45 @@ func TestPageSaysWhatTheJSONSays(t *testing.T) {
 		}
 		if again, _ := drawn(t, args...); again != page {
 			t.Errorf("%v: the same run gives another page", args)
+		}
+	}
+}
+
+// With a gpu stream each figure of a device, in the table and on the curves, is that of
+// the JSON, and every value of a series that is drawn stands on the page.
+func TestPageShowsTheDevicesOfTheJSON(t *testing.T) {
+	page, s := drawnWith(t, true, "-n", "1000")
+	want := inJSON(t, s)
+	shown := map[string]string{}
+	for _, m := range shownFigure.FindAllStringSubmatch(page, -1) {
+		id := html.UnescapeString(m[1])
+		if shown[id] = html.UnescapeString(m[2]); !strings.Contains(id, "gpu") {
+			continue
+		}
+		if w, ok := want[id]; ok && !sameNumber(w, shown[id]) || !ok && shown[id] != "" {
+			t.Errorf("the page says %s = %q; the JSON %q", id, shown[id], w)
+		}
+	}
+	for _, key := range []string{"utilization_mean", "power_w_mean", "memory_used_bytes_max", "temperature_c_max", "energy_j"} {
+		if id := "gpu 0 " + key; shown[id] == "" || want[id] == "" {
+			t.Errorf("%s: the page says %q, the JSON %q; want a number", id, shown[id], want[id])
+		}
+	}
+	for _, id := range []string{"gpu_utilization", "gpu0_power_w"} {
+		values := 0
+		for _, x := range s.Series {
+			if x.ID != id {
+				continue
+			}
+			for i := range x.Values {
+				at := fmt.Sprintf("series %s %d", id, i)
+				if values++; !sameNumber(shown[at], want[at]) || want[at] == "" {
+					t.Errorf("%s: the page says %q, the JSON %q", at, shown[at], want[at])
+				}
+			}
+		}
+		if values < 40 {
+			t.Errorf("%s: %d values drawn; want those of 50 s", id, values)
 		}
 	}
 }

@@ -228,6 +228,12 @@ func TestAIPerfReadsWhatWeExport(t *testing.T) {
 				t.Errorf("AIPerf reads %d lines, %d to plot and %d to draw; want %d, %d and %d: cancelled ones have no lane",
 					records, frame, lanes, sent, sent, sent-cancelled)
 			}
+			// Its swim_lane.py passes over lines with was_cancelled and those without times, of
+			// which there are none: a run without cancellations has a lane for each request,
+			// one with some lacks just those.
+			if kind == healthyRun && (cancelled != 0 || lanes != sent) || kind == mixedRun && cancelled == 0 {
+				t.Errorf("%d lanes of %d requests, %d of them cancelled; want none of a healthy run, some of a mixed one", lanes, sent, cancelled)
+			}
 			if kind != failuresRun && cells < 200 {
 				t.Errorf("%d cells compared; want at least 200", cells)
 			}

@@ -21,6 +21,7 @@ var Levels = [...]int64{10, 50, 100, 250, 500, 750, 900, 950, 990, 999}
 type ranker struct {
 	x     []int64
 	order stats.Order
+	all   stats.Moments // of the values that were ranked last, without misses
 }
 
 // together is the number of timings whose values are taken from the rows in one pass: each
@@ -166,7 +167,7 @@ func (f *fold) timingMetric(d *ranker, t *timing, values []int64) []summary.Metr
 		m.Note = "no deadlines given"
 	}
 	if t.planned {
-		return f.summed(t, values, f.servedAndPlanned(d, t, m, values))
+		return f.summed(d, t, values, f.servedAndPlanned(d, t, m, values))
 	}
 	want, n := states[t.pop], 0
 	for i, s := range f.taken.state {
@@ -180,13 +181,13 @@ func (f *fold) timingMetric(d *ranker, t *timing, values []int64) []summary.Metr
 		}
 	}
 	d.fill(&m, d.x[:n])
-	return f.summed(t, values, []summary.Metric{m})
+	return f.summed(d, t, values, []summary.Metric{m})
 }
 
 // summed puts the sums of a timing beside what was made of it, where they are wanted.
-func (f *fold) summed(t *timing, values []int64, made []summary.Metric) []summary.Metric {
+func (f *fold) summed(d *ranker, t *timing, values []int64, made []summary.Metric) []summary.Metric {
 	if f.sums != nil && len(values) == f.rows.n { // of all rows, not of a group
-		f.sums.timing(t, f.taken.state, values, made)
+		f.sums.timing(t, f.taken.state, values, made, &d.all)
 	}
 	return made
 }
@@ -237,9 +238,9 @@ func (f *fold) servedAndPlanned(d *ranker, t *timing, served summary.Metric, val
 		return []summary.Metric{served, m}
 	}
 	served.N, m.N = int64(n-misses), int64(n)
-	var all stats.Moments
-	all.AddBelow(x, miss)
-	moments(&served, &all)
+	d.all = stats.Moments{}
+	d.all.AddBelow(x, miss)
+	moments(&served, &d.all)
 	d.order.Load(x)
 	served.Percentiles = d.percentiles(served.N)
 	m.Percentiles = d.percentiles(m.N)
@@ -261,9 +262,9 @@ func (d *ranker) rank(x []int64, levels ...int64) []int64 {
 // rows.
 func (d *ranker) fill(m *summary.Metric, x []int64) {
 	m.N = int64(len(x))
-	var all stats.Moments
-	all.AddAll(x)
-	moments(m, &all)
+	d.all = stats.Moments{}
+	d.all.AddAll(x)
+	moments(m, &d.all)
 	d.order.Load(x)
 	m.Percentiles = d.percentiles(m.N)
 }

@@ -90,16 +90,15 @@ func (s *sums) view() view {
 
 // timing takes in a distribution over requests: the values of all rows, and what the
 // summary says of them. Several may be taken in at once.
-func (s *sums) timing(t *timing, marks []uint8, values []int64, made []summary.Metric) {
+// all are the moments of the values of the population.
+func (s *sums) timing(t *timing, marks []uint8, values []int64, made []summary.Metric, all *stats.Moments) {
 	var w stats.Wide
-	var all stats.Moments
 	x := summary.Spread{ID: t.id, Side: t.side, N: made[0].N, Nulls: made[0].Nulls, Neff: []*float64{}}
 	want := states[t.pop]
 	for i, state := range marks {
 		v := values[i]
 		if want.holds(state) && v > notApplicable {
-			w.Add(v, 1)
-			all.Add(v)
+			w.AddOne(v)
 		}
 		if !t.planned || state&isPlanned == 0 || state&isCut != 0 {
 			continue
@@ -110,7 +109,7 @@ func (s *sums) timing(t *timing, marks []uint8, values []int64, made []summary.M
 			x.Misses++
 		}
 	}
-	put(&x, &all)
+	put(&x, all)
 	var err error
 	if x.Over, x.Under, err = w.Encode(); err != nil {
 		panic("internal error: " + err.Error())

@@ -54,6 +54,16 @@ func (w *Wide) Add(v, n int64) {
 	(*side)[wideBucket(v)] += n
 }
 
+// AddOne counts a value once.
+func (w *Wide) AddOne(v int64) {
+	if uint64(v) < wideMax && w.over != nil {
+		w.n++
+		w.over[wideBucket(v)]++
+		return
+	}
+	w.Add(v, 1)
+}
+
 // side is where a value is counted, and as what.
 func (w *Wide) side(v int64) (*[]int64, int64) {
 	side := &w.over
@@ -69,7 +79,7 @@ func (w *Wide) side(v int64) (*[]int64, int64) {
 // AddAll counts values.
 func (w *Wide) AddAll(x []int64) {
 	for _, v := range x {
-		w.Add(v, 1)
+		w.AddOne(v)
 	}
 }
 

@@ -223,18 +223,7 @@ func (w *gapSketches) add(c *chunks) {
 	w.icl.addAll(c.gaps)
 	w.delay.addAll(c.delays)
 	if len(c.delays) > 0 {
-		before := c.delays[0]
-		for i, d := range c.delays[1:] {
-			if d != null && before != null {
-				g := c.gaps[i] - d + before
-				w.wire.addUS(g)
-				w.stamped++
-				if g == 0 {
-					w.sameRead++
-				}
-			}
-			before = d
-		}
+		w.wired(c.gaps, c.delays)
 	}
 	if !known(c.tokens) || c.out == null {
 		return
@@ -268,6 +257,29 @@ type namedSketch struct {
 
 func (w *gapSketches) named() [5]namedSketch {
 	return [...]namedSketch{{"icl", w.icl}, {"icl_wire", w.wire}, {"itl_even", w.even}, {"itl_stall", w.stall}, {"recv_delay", w.delay}}
+}
+
+// wired takes in the gaps between kernel stamps.
+func (w *gapSketches) wired(gaps, delays []int64) {
+	small, stamped, sameRead := w.wire.small, int64(0), int64(0)
+	before := delays[0]
+	for i, d := range delays[1:][:len(gaps)] {
+		was := before
+		if before = d; d == null || was == null {
+			continue
+		}
+		g := gaps[i] - d + was
+		if uint64(g) < uint64(len(small)) {
+			small[g]++
+		} else {
+			w.wire.add(1000*g, 1)
+		}
+		if stamped++; g == 0 {
+			sameRead++
+		}
+	}
+	w.stamped += stamped
+	w.sameRead += sameRead
 }
 
 // metrics returns the distributions over gaps and tokens, and their sketches.

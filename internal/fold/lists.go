@@ -40,20 +40,12 @@ func (c *chunks) look(delays, tokens int) bool {
 	if n > maxTokens || len(c.delays) > 0 && len(c.delays) != n || len(c.tokens) > 0 && len(c.tokens) != n {
 		return false
 	}
-	all = 0
-	for _, v := range c.tokens {
-		all |= uint64(v)
-	}
-	if all > maxTokens {
+	if bitsOf(c.tokens) > maxTokens {
 		if _, ok := within(c.tokens, tokens, 0, maxTokens); !ok {
 			return false
 		}
 	}
-	all = 0
-	for _, v := range c.delays {
-		all |= uint64(v)
-	}
-	if all > 1<<maxGapBits {
+	if bitsOf(c.delays) > 1<<maxGapBits {
 		if _, ok := within(c.delays, delays, -1<<maxGapBits, 1<<maxGapBits); !ok {
 			return false
 		}

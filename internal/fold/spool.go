@@ -90,10 +90,7 @@ func (s *spool) add(c *chunks) error {
 // code 0 is null, what a code is added to, and the codes. A list of nothing but nulls is as
 // good as none.
 func appendList(b []byte, list []int64) []byte {
-	reach, base, nulls := uint64(0), int64(0), false
-	for _, v := range list {
-		reach |= uint64(v)
-	}
+	reach, base, nulls := bitsOf(list), int64(0), false
 	if len(list) == 0 || int64(reach) < 0 { // one is negative, or null
 		low, high := int64(math.MaxInt64), int64(math.MinInt64)
 		for _, v := range list {
@@ -118,7 +115,7 @@ func appendList(b []byte, list []int64) []byte {
 	b = binary.AppendVarint(append(b, mark), base)
 	from := len(b)
 	b = append(b, make([]byte, len(list)*width+8)...)
-	out := b[from:]
+	out, to := b[from:], from+len(list)*width
 	switch {
 	case nulls || width > 2:
 		for i, v := range list {
@@ -129,10 +126,12 @@ func appendList(b []byte, list []int64) []byte {
 			binary.LittleEndian.PutUint64(out[i*width:], code)
 		}
 	case width == 2:
-		out = out[:2*len(list)]
-		for _, v := range list {
-			binary.LittleEndian.PutUint16(out, uint16(v-base))
-			out = out[2:]
+		for ; len(list) >= 4; list, out = list[4:], out[8:] {
+			a, b, c, d := uint64(list[0]-base), uint64(list[1]-base), uint64(list[2]-base), uint64(list[3]-base)
+			binary.LittleEndian.PutUint64(out, a|b<<16|c<<32|d<<48)
+		}
+		for i, v := range list {
+			binary.LittleEndian.PutUint16(out[2*i:], uint16(v-base))
 		}
 	case width == 1:
 		out = out[:len(list)]
@@ -140,7 +139,19 @@ func appendList(b []byte, list []int64) []byte {
 			out[i] = byte(v - base)
 		}
 	}
-	return b[:from+len(list)*width]
+	return b[:to]
+}
+
+// bitsOf returns the bits that are set in any value.
+func bitsOf(list []int64) uint64 {
+	var a, b, c, d int64
+	for ; len(list) >= 4; list = list[4:] {
+		a, b, c, d = a|list[0], b|list[1], c|list[2], d|list[3]
+	}
+	for _, v := range list {
+		a |= v
+	}
+	return uint64(a | b | c | d)
 }
 
 // What the first byte of a list says beside the width.
@@ -287,10 +298,14 @@ func readList(v []int64, b []byte, n int) ([]int64, []byte) {
 			}
 		}
 	case width == 2:
-		codes := b[:2*n]
-		for i := range v {
-			v[i] = base + int64(binary.LittleEndian.Uint16(codes))
-			codes = codes[2:]
+		rest, codes := v, b
+		for ; len(rest) >= 4; rest, codes = rest[4:], codes[8:] {
+			four := binary.LittleEndian.Uint64(codes)
+			rest[0], rest[1] = base+int64(four&0xffff), base+int64(four>>16&0xffff)
+			rest[2], rest[3] = base+int64(four>>32&0xffff), base+int64(four>>48)
+		}
+		for i := range rest {
+			rest[i] = base + int64(binary.LittleEndian.Uint16(codes[2*i:]))
 		}
 	case width == 1:
 		codes := b[:n]

@@ -55,8 +55,12 @@ func testConnectionsAreKept(t *testing.T, engine opener) {
 	if got := many(t, e, s.url(), n, inFlight); got[run.OK] != n {
 		t.Fatalf("outcomes %v; want %d ok", got, n)
 	}
-	if opened := s.accepted.Load(); opened > inFlight || counters.Opened.Load() != opened {
-		t.Errorf("%d connections opened, %d counted, at %d in flight", opened, counters.Opened.Load(), inFlight)
+	most := int64(inFlight)
+	if _, ok := e.(*httpEngine); ok {
+		most += n / 100 // one that the transport has not let go yet when its answer is read is not kept
+	}
+	if opened := s.accepted.Load(); opened > most || counters.Opened.Load() != opened {
+		t.Errorf("%d connections opened, want at most %d; %d counted", opened, most, counters.Opened.Load())
 	}
 	if s.requests.Load() != n || counters.Events.Load() != n*int64(len(good)) || counters.TokenEvents.Load() != 2*n {
 		t.Errorf("%d requests, %d events, %d token events", s.requests.Load(), counters.Events.Load(), counters.TokenEvents.Load())

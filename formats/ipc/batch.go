@@ -8,7 +8,7 @@ import (
 )
 
 // Rows returns the row count that a record-batch frame states. It checks no more
-// than that; see [CheckBatch].
+// than that; see checkBatch.
 func Rows(fr Frame, place string) (int64, error) {
 	f := &flat{b: fr.Meta()}
 	rows := batchRows(f, f.child(f.ref(0), 2))
@@ -25,15 +25,9 @@ func batchRows(f *flat, rb int) int64 {
 	return 0
 }
 
-// CheckBatch compares every length that a record-batch message states with the
+// checkBatch compares every length that a record-batch message states with the
 // schema, with the bytes that are there and with the caps, so that Arrow's reader
 // allocates no more than MaxPlain for it and finds every value it looks for.
-// It returns the number of rows.
-func CheckBatch(fr Frame, t *Table, place string) (int64, error) {
-	b, err := checkBatch(fr, t, place)
-	return b.rows, err
-}
-
 func checkBatch(fr Frame, t *Table, place string) (batch, error) {
 	rows, err := Rows(fr, place)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"hydrant/formats"
 )
 
-// batch is what CheckBatch found in a message: arrays in the order of the schema, a list
+// batch is what checkBatch found in a message: arrays in the order of the schema, a list
 // before its items, and their buffers.
 type batch struct {
 	rows    int64

@@ -47,7 +47,6 @@ var (
 	runOutcome, runSource = run.ColumnIndex("outcome"), run.ColumnIndex("token_source")
 	runReused, runEarly   = run.ColumnIndex("conn_reused"), run.ColumnIndex("early_response")
 	runError, runAfter    = run.ColumnIndex("error"), run.ColumnIndex("after")
-	runFirstEvent         = run.ColumnIndex("first_event_ns")
 	runTexts              = [...]struct{ from, to int }{{run.ColumnIndex("session"), cSession}, {run.ColumnIndex("class"), cClass},
 		{run.ColumnIndex("model"), cModel}, {run.ColumnIndex("remote_addr"), cAddr}}
 	runLists = [...]int{run.ColumnIndex("chunk_gap_us"), run.ColumnIndex("chunk_delay_us"), run.ColumnIndex("chunk_tokens")}

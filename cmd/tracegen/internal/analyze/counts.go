@@ -74,9 +74,6 @@ func rounded(v int64) int64 {
 	return v
 }
 
-// N returns how many values there are.
-func (c *Counts) N() int64 { return c.n }
-
 // Each calls f with every value and how often it occurs, in ascending order.
 func (c *Counts) Each(f func(v, n int64)) {
 	for v, n := range c.small {

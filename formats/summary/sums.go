@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"hydrant/formats"
+	"hydrant/formats/ipc"
 )
 
 // Sums is what a summary without rows has for merging: whole numbers that add, sketches,
@@ -18,6 +19,27 @@ type Sums struct {
 	Counts  []Counts  `json:"counts"`  // by id
 	Sample  string    `json:"sample"`
 	Order   Order     `json:"order"`
+
+	CRC32C int64 `json:"crc32c"` // of all that is added; see Summary.Seal
+}
+
+// Seal notes the checksum of what a merge adds: sums, sketches, outcomes and series. A part of
+// it that was lost or changed on its way would pass for a smaller count.
+func (s *Summary) Seal() {
+	if s.Sums != nil {
+		s.Sums.CRC32C = s.addedCRC()
+	}
+}
+
+// addedCRC is the CRC32C of these as JSON.
+func (s *Summary) addedCRC() int64 {
+	sums := *s.Sums
+	sums.CRC32C = 0
+	text, err := json.Marshal([]any{sums, s.Sketches, s.Outcomes, s.Series})
+	if err != nil {
+		panic("internal error: " + err.Error())
+	}
+	return ipc.CRC32C(text)
 }
 
 // SumWindow is what the windows of all merged summaries have in common, and how far
@@ -68,6 +90,8 @@ func (s *Summary) checkSums(c *checker) {
 	if s.Sums == nil {
 		return
 	}
+	sum := s.addedCRC()
+	c.must(s.Sums.CRC32C == sum, "sums.crc32c", s.Sums.CRC32C, "%d, that of sums, sketches, outcomes and series; reduce the run again", sum)
 	w := s.Sums.Window
 	c.must(w.FromLeast <= w.FromMost && w.FromMost == s.Window.FromNS, "sums.window.from_most_ns", w.FromMost, "%d, as window.from_ns", s.Window.FromNS)
 	c.must(w.ToMost >= w.ToLeast && w.ToLeast == s.Window.ToNS, "sums.window.to_least_ns", w.ToLeast, "%d, as window.to_ns", s.Window.ToNS)

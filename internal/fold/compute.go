@@ -159,6 +159,7 @@ func (f *fold) summary() (*summary.Summary, error) {
 	slices.SortFunc(s.Series, func(a, b summary.Series) int { return cmp.Compare(a.ID, b.ID) })
 	sortSketches(s.Sketches)
 	s.Sums = f.sums.encode(f)
+	s.Seal()
 	switch {
 	case f.o.NoColumns:
 	case f.rows.n > f.o.MaxColumns:

@@ -336,6 +336,16 @@ func (f *fold) flowMetrics(w *flow) error {
 	return nil
 }
 
+// isGathering says whether the second table has a metric of that id.
+func isGathering(id string) bool {
+	for _, g := range gatherings {
+		if g.id == id {
+			return true
+		}
+	}
+	return false
+}
+
 // gathering starts a metric of the second table.
 func gathering(id string) summary.Metric {
 	for _, g := range gatherings {

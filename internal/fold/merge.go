@@ -264,6 +264,9 @@ func (m *merger) add(s *summary.Summary, place string) error {
 		if err != nil {
 			return bad("sketches", err.Error())
 		}
+		if !isGathering(k.ID) {
+			return bad("sketches", k.ID)
+		}
 		if old := m.sketches[k.ID]; old == nil {
 			m.sketches[k.ID] = h
 		} else if err := old.Merge(h); err != nil {
@@ -342,9 +345,10 @@ func (m *merger) addSpread(x summary.Spread) bool {
 		s = &spread{Spread: summary.Spread{ID: x.ID, Side: x.Side, Neff: slices.Clone(x.Neff)}}
 		m.spreads[x.ID] = s
 	}
+	known := slices.ContainsFunc(timings[:], func(t timing) bool { return t.id == x.ID }) || isGathering(x.ID)
 	sum, ok := stats.ParseSum(x.Sum.String())
 	squares, ok2 := stats.ParseSum(x.Squares.String())
-	if !ok || !ok2 || s.Side != x.Side || len(x.Neff) != len(s.Neff) {
+	if !known || !ok || !ok2 || s.Side != x.Side || len(x.Neff) != len(s.Neff) {
 		return false
 	}
 	if x.Min.Valid {

@@ -3,6 +3,7 @@ package fold
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"hydrant/formats"
 	"hydrant/formats/run"
 	"hydrant/formats/summary"
 	"hydrant/internal/slo"
@@ -181,5 +183,57 @@ func TestSumsAgainstTheUnion(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// What a merge adds is sealed: a part of it that is lost, renamed or changed would pass for
+// a smaller count.
+func TestSumsAreSealed(t *testing.T) {
+	inputs := map[string][]byte{}
+	names := sharded(t, 51, 2, 300, inputs)
+	whole := folded(t, Options{Build: "test", NoColumns: true}, names[:1], inputs)
+	other := folded(t, Options{Build: "test", NoColumns: true}, names[1:], inputs)
+	if _, err := summary.Read(bytes.NewReader(whole), "whole"); err != nil {
+		t.Fatal(err)
+	}
+	for what, edit := range map[string]func(s *summary.Summary){
+		"spread renamed":  func(s *summary.Summary) { s.Sums.Spreads[3].ID += "x" },
+		"spread lost":     func(s *summary.Summary) { s.Sums.Spreads = s.Sums.Spreads[1:] },
+		"tally changed":   func(s *summary.Summary) { s.Sums.Tallies[1].B = "0" },
+		"counts lost":     func(s *summary.Summary) { s.Sums.Counts = s.Sums.Counts[1:] },
+		"sketch renamed":  func(s *summary.Summary) { s.Sketches[0].ID += "x" },
+		"outcome changed": func(s *summary.Summary) { s.Outcomes[0].N++; s.Outcomes[1].N-- },
+		"series lost":     func(s *summary.Summary) { s.Series = s.Series[1:] },
+		"not sealed":      func(s *summary.Summary) { s.Sums.CRC32C = 0 },
+	} {
+		s, err := summary.Read(bytes.NewReader(whole), "whole")
+		if err != nil {
+			t.Fatal(err)
+		}
+		edit(s)
+		var b bytes.Buffer
+		if err := summary.Write(&b, s); err != nil {
+			t.Fatal(err)
+		}
+		var syntax *formats.SyntaxError
+		if _, err := summary.Read(&b, "edited"); !errors.As(err, &syntax) {
+			t.Errorf("%s: %v, want a syntax error", what, err)
+		}
+	}
+	// One that is sealed again names what nobody knows.
+	s, err := summary.Read(bytes.NewReader(whole), "whole")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Sums.Spreads[3].ID = "zzz"
+	s.Seal()
+	var b bytes.Buffer
+	if err := summary.Write(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	var syntax *formats.SyntaxError
+	_, err = Run(t.Context(), []Input{{Name: "a", R: &b}, {Name: "b", R: bytes.NewReader(other)}}, Options{Build: "test"})
+	if !errors.As(err, &syntax) {
+		t.Errorf("an unknown id: %v, want a syntax error", err)
 	}
 }

@@ -71,6 +71,7 @@ func (m *merger) summary() (*summary.Summary, error) {
 	if s.Sums, err = m.encode(); err != nil {
 		return nil, err
 	}
+	s.Seal()
 	m.notes["merged from summaries without rows: counts, sums and extremes are exact, percentiles are by sketch, and what "+needsRows+" is null"] = true
 	if !m.agree() {
 		m.notes[windowsVary+": each counts over its own, and nothing is said per second"] = true

@@ -116,7 +116,12 @@ func (s *sums) timing(t *timing, marks []uint8, values []int64, made []summary.M
 	}
 	if t.planned {
 		for _, p := range made[1].Percentiles {
-			x.Neff = append(x.Neff, p.Neff)
+			n := p.Neff
+			if n != nil && p.Reason != "" { // tau is not settled: nothing is known of how many are independent
+				one := 1.0
+				n = &one
+			}
+			x.Neff = append(x.Neff, n)
 		}
 	}
 	s.timings[slices.IndexFunc(timings[:], func(o timing) bool { return o.id == t.id })] = x

@@ -12,8 +12,7 @@ import (
 // sketched decides a latency from the sketch of a summary that has no columns. A request
 // in the bucket of the limit may be on either side of it: it misses where that would stand
 // in the way of a PASS, and does not where it would help a FAIL. How many requests carry
-// the information of one is the worst that the summary knows of the percentiles from that of
-// the objective up. false: there is no such sketch.
+// the information of one is the worst that the summary knows of any percentile. false: there is no such sketch.
 func (d *Decision) sketched(e Evidence) bool {
 	if e.Sums == nil || d.Objective.Limit.PerTokenNS != 0 {
 		return false
@@ -61,21 +60,20 @@ func (d *Decision) sketched(e Evidence) bool {
 	return true
 }
 
-// leastNeff is the least of the known numbers of independent requests, of the levels from
-// share p up; false when that of the next level is not known.
+// leastNeff is the least of the known numbers of independent requests, of all levels: the limit
+// may lie at any. false when that of the next level from share p up is not known.
 func leastNeff(neff []*float64, levels []summary.Percentile, p float64) (least float64, ok bool) {
 	for i, l := range levels {
-		if i >= len(neff) || float64(l.Level) < 1000*p-1e-9 {
-			continue
+		if i >= len(neff) {
+			break
 		}
-		if neff[i] == nil {
-			if !ok {
+		if float64(l.Level) >= 1000*p-1e-9 && !ok {
+			if ok = neff[i] != nil; !ok {
 				return 0, false
 			}
-			continue
 		}
-		if !ok || *neff[i] < least {
-			least, ok = *neff[i], true
+		if neff[i] != nil && (least == 0 || *neff[i] < least) {
+			least = *neff[i]
 		}
 	}
 	return least, ok

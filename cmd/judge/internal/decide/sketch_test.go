@@ -76,6 +76,21 @@ func TestSketchDecides(t *testing.T) {
 	}
 }
 
+// A stretch of the run whose requests hang together leaves the decision open, wherever the
+// percentile lies: the limit may fall into it.
+func TestSketchOfDependentRequests(t *testing.T) {
+	e := sketchOf(t, 20000, 0, 20000)
+	one := 1.0
+	e.Sums.Spreads[0].Neff[0] = &one
+	set, err := slo.Parse("test", "ttft:p99<200ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := All(set, e)[0]; d.Result != Inconclusive {
+		t.Errorf("%s (%s), want INCONCLUSIVE", d.Result, d.Reason)
+	}
+}
+
 // Requests in the bucket of the limit count against a PASS, and not for a FAIL.
 func TestLimitInsideTheSketchError(t *testing.T) {
 	limit := int64(200_000_000) // its bucket is 131,072 ns wide

@@ -32,9 +32,13 @@ func (f *fold) merge(ctx context.Context, bare []*summary.Summary, places []stri
 		return nil, &formats.SyntaxError{Place: places[0], What: "objectives", Got: "others, or none", Want: strings.Join(want, " "),
 			Help: "good requests are counted in the rows: give --slo to the reduce that reads the runs"}
 	}
-	m.objectives = nil
-	if same {
-		m.objectives = objectives
+	if f.o.MaxColumns > DefaultMaxColumns {
+		return nil, &formats.SyntaxError{Place: places[0], What: "rows", Got: "a summary without rows", Want: "one with rows, as --columns on asks for",
+			Help: "without --columns on, what can be added is merged"}
+	}
+	if m.objectives = objectives; !same {
+		m.objectives = nil
+		m.notes["the objectives of the inputs are not the same: no request is called good"] = true
 	}
 	all, names := slices.Clone(bare), slices.Clone(places)
 	if f.cut {

@@ -220,6 +220,11 @@ func TestSumsAreSealed(t *testing.T) {
 			t.Errorf("%s: %v, want a syntax error", what, err)
 		}
 	}
+	// Columns that were asked for cannot be made of it.
+	_, err := Run(t.Context(), []Input{{Name: "a", R: bytes.NewReader(whole)}, {Name: "b", R: bytes.NewReader(other)}}, Options{Build: "test", MaxColumns: summary.MaxRows})
+	if err == nil || !strings.Contains(err.Error(), "without rows") {
+		t.Errorf("columns asked for: %v, want an error", err)
+	}
 	// One that is sealed again names what nobody knows.
 	s, err := summary.Read(bytes.NewReader(whole), "whole")
 	if err != nil {

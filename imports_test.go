@@ -47,7 +47,8 @@ var may = []struct {
 	{"cmd/gpuwatch/...", []string{"formats/gpu"}},
 	{"cmd/reduce/...", []string{"formats/rows", "formats/run", "formats/gpu", "formats/summary", "internal/fold", "internal/plot", "internal/slo"}},
 	{"scripts/bench/...", []string{"formats", "formats/run", "formats/schedule", "internal/codec"}},
-	{"scripts/matrix", nil},
+	{"scripts/redeal", []string{"formats/run"}},
+	{"scripts/matrix", []string{"scripts/redeal"}},
 	{"cmd/judge/...", []string{"formats/schedule", "formats/run", "formats/gpu", "formats/summary", "formats/verdict", "internal/fold", "internal/slo"}},
 }
 

@@ -1,7 +1,6 @@
 package scripts
 
 import (
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -9,6 +8,7 @@ import (
 	"testing"
 
 	"hydrant/formats/run"
+	"hydrant/scripts/redeal"
 )
 
 // TestLostRowUnderTrueIndexIsInvalid drops one row as a faulty generator would: the file is
@@ -25,71 +25,32 @@ func TestLostRowUnderTrueIndexIsInvalid(t *testing.T) {
 // dropRow copies the one part of a run without the row of one request.
 func dropRow(t *testing.T, from, to string, id int64) {
 	t.Helper()
+	dealRun(t, from, []string{to}, func(row *run.Request) (to, times int) {
+		if row.RequestID == id {
+			return 0, 0
+		}
+		return 0, 1
+	})
+}
+
+// dealRun deals the rows of a run of one part out to files.
+func dealRun(t *testing.T, from string, to []string, deal func(row *run.Request) (to, times int)) {
+	t.Helper()
 	in, err := os.Open(from)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	r, err := run.NewReader(in, from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	part, err := r.NextPart()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := os.Create(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Close()
-	w, err := run.NewWriter(out, part.Header(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	enc := run.NewEncoder()
-	flush := func() {
-		b, _, err := enc.Batch()
-		if err == nil {
-			err = w.Requests(b)
-		}
+	var out []io.Writer
+	for _, name := range to {
+		f, err := os.Create(name)
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer f.Close()
+		out = append(out, f)
 	}
-	for {
-		row, err := part.NextRequest()
-		if errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		if row.RequestID != id {
-			enc.Append(row)
-		}
-		if enc.Full() {
-			flush()
-		}
-	}
-	if enc.Len() > 0 {
-		flush()
-	}
-	for {
-		row, err := part.NextClient()
-		if errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Client([]run.Client{*row}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	end, err := part.End()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(*end); err != nil {
+	if err := redeal.Run(in, out, deal); err != nil {
 		t.Fatal(err)
 	}
 }

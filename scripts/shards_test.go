@@ -1,11 +1,8 @@
 package scripts
 
 import (
-	"errors"
 	"fmt"
 	"hash/fnv"
-	"io"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -65,84 +62,13 @@ ls -l union.json bare.json b0.json | awk '{print $9, $5}'
 // rows of a worker go with the shard of its number.
 func splitRun(t *testing.T, from, dir string, k int) {
 	t.Helper()
-	in, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	r, err := run.NewReader(in, from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	part, err := r.NextPart()
-	if err != nil {
-		t.Fatal(err)
-	}
-	encoders := make([]*run.Encoder, k)
-	writers := make([]*run.Writer, k)
-	planned := make([]int64, k)
+	var to []string
 	for i := range k {
-		out, err := os.Create(filepath.Join(dir, fmt.Sprintf("s%d.arrows", i)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer out.Close()
-		if writers[i], err = run.NewWriter(out, part.Header(), nil); err != nil {
-			t.Fatal(err)
-		}
-		encoders[i] = run.NewEncoder()
+		to = append(to, filepath.Join(dir, fmt.Sprintf("s%d.arrows", i)))
 	}
-	flush := func(i int) {
-		if encoders[i].Len() == 0 {
-			return
-		}
-		b, _, err := encoders[i].Batch()
-		if err == nil {
-			err = writers[i].Requests(b)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for {
-		row, err := part.NextRequest()
-		if errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
+	dealRun(t, from, to, func(row *run.Request) (to, times int) {
 		h := fnv.New32a()
 		h.Write([]byte(row.Session))
-		i := int(h.Sum32()>>8) % k
-		planned[i]++
-		if encoders[i].Append(row); encoders[i].Full() {
-			flush(i)
-		}
-	}
-	for i := range k {
-		flush(i)
-	}
-	for {
-		row, err := part.NextClient()
-		if errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		if err := writers[int(row.Worker)%k].Client([]run.Client{*row}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	end, err := part.End()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, w := range writers {
-		if planned[i] == 0 {
-			t.Fatalf("shard %d has no request", i)
-		}
-		if err := w.Close(run.End{Status: end.Status, Planned: planned[i], Detail: end.Detail}); err != nil {
-			t.Fatal(err)
-		}
-	}
+		return int(h.Sum32()>>8) % k, 1
+	})
 }

@@ -14,8 +14,8 @@ import (
 // bytes to 1,107 (1,000 paced streams) and from 1,530 to 1,180 (2,500), and loses 2 to 8 %
 // where the differences are noise. On most other columns it saves few bytes, and was 7 % of
 // a worker's CPU time (perf, answers that are not streamed). So each buffer of a schema
-// gets the fastest level unless the default was clearly smaller when both were last tried. Buffers are padded to 8 bytes, which is what Arrow asks for, not
-// to 64.
+// gets the fastest level unless the default was clearly smaller when both were last tried.
+// Buffers are padded to 8 bytes, which is what Arrow asks for, not to 64.
 type squeezer struct {
 	levels  [2]*zstd.Encoder
 	best    []int  // by buffer, index into levels

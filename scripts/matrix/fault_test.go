@@ -2,11 +2,11 @@ package matrix
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"testing"
 
 	"hydrant/formats/run"
+	"hydrant/scripts/redeal"
 )
 
 // lose drops the row of one request, as a faulty generator would: the file is whole.
@@ -21,55 +21,15 @@ func cut(_ *testing.T, b []byte) []byte { return b[:len(b)/2] }
 // repeat copies a run of one part with n rows for one request instead of one.
 func repeat(t *testing.T, b []byte, id int64, n int) []byte {
 	t.Helper()
-	check := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	r, err := run.NewReader(bytes.NewReader(b), "run")
-	check(err)
-	part, err := r.NextPart()
-	check(err)
 	var out bytes.Buffer
-	w, err := run.NewWriter(&out, part.Header(), nil)
-	check(err)
-	enc := run.NewEncoder()
-	flush := func() {
-		batch, _, err := enc.Batch()
-		check(err)
-		check(w.Requests(batch))
-	}
-	for {
-		row, err := part.NextRequest()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		check(err)
-		times := 1
+	err := redeal.Run(bytes.NewReader(b), []io.Writer{&out}, func(row *run.Request) (to, times int) {
 		if row.RequestID == id {
-			times = n
+			return 0, n
 		}
-		for range times {
-			enc.Append(row)
-		}
-		if enc.Full() {
-			flush()
-		}
+		return 0, 1
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if enc.Len() > 0 {
-		flush()
-	}
-	for {
-		row, err := part.NextClient()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		check(err)
-		check(w.Client([]run.Client{*row}))
-	}
-	end, err := part.End()
-	check(err)
-	check(w.Close(*end))
 	return out.Bytes()
 }

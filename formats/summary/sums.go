@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -31,15 +32,23 @@ func (s *Summary) Seal() {
 	}
 }
 
-// addedCRC is the CRC32C of these as JSON.
+// added is what a merge adds.
+type added struct {
+	Sums     Sums      `json:"sums"`
+	Sketches []Sketch  `json:"sketches"`
+	Outcomes []Outcome `json:"outcomes"`
+	Series   []Series  `json:"series"`
+}
+
+// addedCRC is the CRC32C of it, written as a summary is: a list that is missing is empty.
 func (s *Summary) addedCRC() int64 {
-	sums := *s.Sums
-	sums.CRC32C = 0
-	text, err := json.Marshal([]any{sums, s.Sketches, s.Outcomes, s.Series})
-	if err != nil {
-		panic("internal error: " + err.Error())
+	a := added{*s.Sums, s.Sketches, s.Outcomes, s.Series}
+	a.Sums.CRC32C = 0
+	var text bytes.Buffer
+	if err := (formats.Document[added]{Noun: "sums"}).Write(&text, &a); err != nil {
+		panic(err.Error()) // no number of a summary is infinite
 	}
-	return ipc.CRC32C(text)
+	return ipc.CRC32C(text.Bytes())
 }
 
 // SumWindow is what the windows of all merged summaries have in common, and how far

@@ -33,6 +33,7 @@ func alone(in Input, o Options) (*summary.Summary, error) {
 		if s.Sums, err = sumsOf(s, in.Name); err != nil {
 			return nil, err
 		}
+		s.Seal()
 	}
 	if o.NoColumns {
 		s.Columns, s.Rows = nil, nil

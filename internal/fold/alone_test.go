@@ -39,5 +39,10 @@ func TestEditedSummary(t *testing.T) {
 				t.Errorf("a summary changed on its way")
 			}
 		}
+		// Its columns can be left out later, and what is written then can be read.
+		bare := written(t, reduce(t, Options{NoColumns: true}, written(t, reduce(t, Options{}, b))))
+		if again := written(t, reduce(t, Options{}, bare)); !bytes.Equal(again, bare) {
+			t.Errorf("a summary without its columns changed on its way")
+		}
 	}
 }

@@ -103,8 +103,10 @@ func TestSummariesThatDoNotMerge(t *testing.T) {
 	early := reduce(t, Options{NoColumns: true, Window: &Span{ToNS: some(second)}}, b[1])
 	first := reduce(t, Options{NoColumns: true, Window: &Span{FromNS: 5 * second, ToNS: some(6 * second)}}, b[1])
 	first.Sums.Window.Given = "" // as steady windows that do not touch
+	first.Seal()
 	begin := reduce(t, Options{NoColumns: true, Window: &Span{ToNS: some(second)}}, b[0])
 	begin.Sums.Window.Given = ""
+	begin.Seal()
 	other := encode(t, testHeader(), nil, nil, run.End{Detail: run.Detail{ScheduleSHA256: []string{"xyz"}}}, 10)
 	edited := *whole
 	edited.Rows = reduce(t, Options{}, b[1]).Rows

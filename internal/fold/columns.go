@@ -29,18 +29,7 @@ var intColumns = map[string]func(*frame) *column{
 func plain(c int) func(*frame) *column { return func(x *frame) *column { return x.col(c) } }
 
 // workers are the workers of the rows, null where none took a row.
-func (x *frame) workers() *column {
-	out, there := x.derived(cWorkerOrNull)
-	if there {
-		return out
-	}
-	for i, w := range x.col(cWorker)[:x.n] {
-		if out[i] = w; w < 0 {
-			out[i] = null
-		}
-	}
-	return out
-}
+func (x *frame) workers() *column { return x.orNull(cWorkerOrNull, x.col(cWorker)) }
 
 // inWindow is 1 for a row in the window, wereSent for one that was sent, else 0.
 func (x *frame) inWindow() *column { return x.marked(cInWindow, isPlanned) }

@@ -16,18 +16,7 @@ type Fluidity struct {
 const fluidityUnit = 1_000_000
 
 // fluid is the index in millionths.
-func (x *frame) fluid() *column {
-	out, there := x.derived(cFluid)
-	if there {
-		return out
-	}
-	for i, v := range x.col(cFluidity)[:x.n] {
-		if out[i] = v; v < 0 {
-			out[i] = null
-		}
-	}
-	return out
-}
+func (x *frame) fluid() *column { return x.orNull(cFluid, x.col(cFluidity)) }
 
 // index is the index of one row in millionths, −1 when its tokens have no times. A chunk
 // of k tokens is one gap and k − 1 gaps of 0; where the server does not count them a chunk

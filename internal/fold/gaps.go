@@ -336,22 +336,22 @@ func (f *fold) flowMetrics(w *flow) error {
 	return nil
 }
 
-// isGathering says whether the second table has a metric of that id.
-func isGathering(id string) bool {
-	for _, g := range gatherings {
-		if g.id == id {
-			return true
+// gatheringAt is the place of a metric in the second table, −1 when it has none of that id.
+func gatheringAt(id string) int {
+	for i := range gatherings {
+		if gatherings[i].id == id {
+			return i
 		}
 	}
-	return false
+	return -1
 }
 
 // gathering starts a metric of the second table.
 func gathering(id string) summary.Metric {
-	for _, g := range gatherings {
-		if g.id == id {
-			return summary.Metric{ID: g.id, Side: g.side, Unit: g.unit, Population: g.pop, Weighting: g.weighting, Method: g.method, Definition: g.formula}
-		}
+	i := gatheringAt(id)
+	if i < 0 {
+		panic("internal error: no metric " + id)
 	}
-	panic("internal error: no metric " + id)
+	g := &gatherings[i]
+	return summary.Metric{ID: g.id, Side: g.side, Unit: g.unit, Population: g.pop, Weighting: g.weighting, Method: g.method, Definition: g.formula}
 }

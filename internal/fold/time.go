@@ -84,6 +84,19 @@ func (x *frame) either(c int, a, b *column) *column {
 	return out
 }
 
+// orNull is a, with null in place of what is below 0.
+func (x *frame) orNull(c int, a *column) *column {
+	out, there := x.derived(c)
+	if !there {
+		for i := range x.n {
+			if out[i] = a[i]; a[i] < 0 {
+				out[i] = null
+			}
+		}
+	}
+	return out
+}
+
 // ratio is a·scale/b.
 func (x *frame) ratio(c int, a *column, scale int64, b *column) *column {
 	out, there := x.derived(c)
@@ -377,66 +390,6 @@ func (x *frame) firstArrival() *column {
 // lastArrival is that of the last.
 func (x *frame) lastArrival() *column {
 	return x.either(cLastArrival, x.col(cLastKernel), x.col(cLast))
-}
-
-// What a row is, as bits.
-const (
-	isPlanned = 1 << iota // in the window
-	isOK                  // belongs to the population O
-	isDispatched
-	isSent // left, or would have but for the peer
-	isCut  // by the plan
-	isWhole
-	isSpooled
-)
-
-// marks are what the rows are.
-func (x *frame) marks() *[blockRows]uint8 {
-	if x.have[cMarks] {
-		return &x.mark
-	}
-	x.have[cMarks], x.wholes = true, false
-	flags, dispatched, u := x.col(cFlags), x.col(cDispatched), x.u()
-	from, to := x.s.from, x.s.to
-	var last int64 = -1
-	var mark uint8
-	for i := range x.n {
-		if flags[i] != last {
-			last, mark = flags[i], markOf(flags[i])
-		}
-		m := mark
-		if dispatched[i] != null {
-			m |= isDispatched
-		}
-		if u[i] >= from && u[i] < to { // null lies before every window
-			m |= isPlanned
-		}
-		x.mark[i] = m
-		x.wholes = x.wholes || m&isWhole > 0
-	}
-	return &x.mark
-}
-
-// markOf are the marks that flags give.
-func markOf(flags int64) (m uint8) {
-	var r rec
-	r.setFlags(flags)
-	if r.ok() {
-		m |= isOK
-	}
-	if r.wasSent() {
-		m |= isSent
-	}
-	if r.outcome == outcomePlanned {
-		m |= isCut
-	}
-	if r.whole {
-		m |= isWhole
-	}
-	if r.spooled {
-		m |= isSpooled
-	}
-	return m
 }
 
 // arrived are the tokens that arrived in the window.
